@@ -1,0 +1,115 @@
+"""The region of the ROC curve that counts: one language for metrics, methods, configs and figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pauc_lightning.errors import InputError
+
+_FRACTION_TOLERANCE = 1e-12
+
+
+def select_count(n: int, fraction: float) -> int:
+    """⌊n·fraction⌋, computed so that ``1 - 0.9`` of 10 is 1 although the float product is 0.999….
+
+    Example:
+        >>> select_count(10, 1 - 0.9), int(10 * (1 - 0.9))
+        (1, 0)
+        >>> select_count(7, 0.3)
+        2
+    """
+    return min(n, math.floor(n * (fraction + _FRACTION_TOLERANCE)))
+
+
+@dataclass(frozen=True)
+class Region:
+    """A corner of the ROC curve: false-positive rates up to ``max_fpr``, true-positive rates from ``min_tpr``.
+
+    The paper writes OPAUC(β) for ``max_fpr = β`` and TPAUC(α, β) for ``max_fpr = β, min_tpr = 1 - α``: its α
+    is the *fraction of positives* that is kept (the lowest-scored ones), not a bound on the true-positive rate.
+
+    Args:
+        max_fpr: Largest false-positive rate that counts; the paper's β. In (0, 1].
+        min_tpr: Smallest true-positive rate that counts; the paper's 1 - α. In [0, 1); 0 is the one-way region.
+        min_fpr: Smallest false-positive rate that counts, for a band of rates. In [0, max_fpr).
+
+    Example:
+        >>> Region(max_fpr=0.3, min_tpr=0.7).title
+        'TPAUC (FPR ≤ 0.3, TPR ≥ 0.7)'
+        >>> Region(max_fpr=0.3).name
+        'opauc_fpr0.3'
+        >>> Region(max_fpr=0.25).counts(n_pos=10, n_neg=9)
+        (10, 0, 2)
+    """
+
+    max_fpr: float = 1.0
+    min_tpr: float = 0.0
+    min_fpr: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Reject rates outside their range."""
+        for name in ("max_fpr", "min_tpr", "min_fpr"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise InputError(f"`{name}` is a rate in [0, 1], got {value!r}: for 30 % write {name}=0.3.")
+        if self.min_fpr >= self.max_fpr:
+            raise InputError(
+                f"`min_fpr` must be smaller than `max_fpr`, got min_fpr={self.min_fpr!r} and "
+                f"max_fpr={self.max_fpr!r}: the region is empty. Raise `max_fpr` or lower `min_fpr`."
+            )
+        if self.min_tpr >= 1:
+            raise InputError(
+                f"`min_tpr` must be smaller than 1, got {self.min_tpr!r}: the region is empty. The paper's "
+                "alpha is 1 - min_tpr, so its (0.3, 0.3) is min_tpr=0.7, max_fpr=0.3."
+            )
+
+    @property
+    def alpha(self) -> float:
+        """The paper's α: the fraction of positives (lowest scores first) inside the region."""
+        return 1.0 - self.min_tpr
+
+    @property
+    def beta(self) -> float:
+        """The paper's β: the fraction of negatives (highest scores first) inside the region."""
+        return self.max_fpr
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether the true-positive rate is bounded as well."""
+        return self.min_tpr > 0
+
+    @property
+    def size(self) -> float:
+        """The region's area in the unit square: the largest value of the unnormalised partial AUC."""
+        return (self.max_fpr - self.min_fpr) * (1.0 - self.min_tpr)
+
+    @property
+    def name(self) -> str:
+        """A short key for logs: ``auc``, ``opauc_fpr0.3``, ``tpauc_fpr0.3_tpr0.7``."""
+        if self == Region():
+            return "auc"
+        fpr = f"fpr{self.min_fpr:g}-{self.max_fpr:g}" if self.min_fpr > 0 else f"fpr{self.max_fpr:g}"
+        return f"tpauc_{fpr}_tpr{self.min_tpr:g}" if self.is_two_way else f"opauc_{fpr}"
+
+    @property
+    def title(self) -> str:
+        """A name for tables and figures, with the bounds spelled out."""
+        if self == Region():
+            return "AUC"
+        fpr = (
+            f"{self.min_fpr:g} ≤ FPR ≤ {self.max_fpr:g}" if self.min_fpr > 0 else f"FPR ≤ {self.max_fpr:g}"
+        )
+        return f"TPAUC ({fpr}, TPR ≥ {self.min_tpr:g})" if self.is_two_way else f"OPAUC ({fpr})"
+
+    def counts(self, n_pos: int, n_neg: int) -> tuple[int, int, int]:
+        """How many instances the region selects: ``(positives, first negative, last negative)``.
+
+        The positives are the lowest-scored ones; the negatives are those with descending rank in
+        ``[first, last)``. Counts may be zero: whether that is an error is the caller's business.
+        """
+        return (
+            select_count(n_pos, self.alpha),
+            select_count(n_neg, self.min_fpr),
+            select_count(n_neg, self.max_fpr),
+        )
