@@ -1,0 +1,26 @@
+"""Long-tailed binary data: samplers that keep positives in every batch, loaders that resume, data modules."""
+
+from pauc_lightning.data.base import ClassCounts, LongTailDataModule, Source
+from pauc_lightning.data.dataset import InMemoryDataset
+from pauc_lightning.data.digits import DigitsLT
+from pauc_lightning.data.loader import ResumableLoader
+from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
+from pauc_lightning.data.sample import Sample
+from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
+
+__all__ = [
+    "ClassCounts",
+    "DigitsLT",
+    "InMemoryDataset",
+    "LongTailDataModule",
+    "ResumableLoader",
+    "Sample",
+    "ShardedSampler",
+    "ShuffledBatchSampler",
+    "Source",
+    "Split",
+    "StratifiedBatchSampler",
+    "binary_targets",
+    "long_tail_counts",
+    "split_long_tail",
+]

@@ -1,0 +1,262 @@
+"""The one way from classes to long-tailed binary batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from lightning.pytorch import LightningDataModule
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from pauc_lightning.data.dataset import InMemoryDataset
+from pauc_lightning.data.loader import ResumableLoader
+from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, split_long_tail
+from pauc_lightning.data.sample import Sample, collate
+from pauc_lightning.data.samplers import (
+    EpochBatchSampler,
+    ShardedSampler,
+    ShuffledBatchSampler,
+    StratifiedBatchSampler,
+)
+from pauc_lightning.errors import InputError
+from pauc_lightning.rng import seeded
+
+
+class Source(NamedTuple):
+    """A data set before anything is done to it.
+
+    Attributes:
+        inputs: Inputs of all samples, of shape ``(n, *shape)``; small images stay uint8.
+        labels: Class of every sample, int64 of shape ``(n,)``.
+    """
+
+    inputs: Tensor
+    labels: NDArray[np.int64]
+
+
+class ClassCounts(NamedTuple):
+    """How many samples of a class ended up where."""
+
+    label: int
+    is_positive: bool
+    train: int
+    val: int
+    test: int
+
+
+class LongTailDataModule(LightningDataModule, ABC):
+    """Classes, cut to a long tail, made binary, divided 0.7/0.15/0.15 within each class, all from one seed.
+
+    A subclass says what the data are (:meth:`load_source`) and may change whole batches on the accelerator
+    (:meth:`train_transform`, :meth:`eval_transform`). Batches are :class:`Sample` tuples.
+
+    Args:
+        positive_classes: Ids of the classes that are positive; all others are negative.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+            exponentially in the order of their ids. null keeps every sample.
+        batch_size: Training samples per batch and process, at most.
+        eval_batch_size: Validation and test samples per batch and process.
+        sampler: "stratified" puts the same number of positives in every batch and goes through the negatives
+            once per epoch; "shuffled" goes through all samples once per epoch.
+        positive_fraction: Fraction of positives in stratified batches, in (0, 1); null takes that of the
+            training set.
+        seed: Decides the long tail, the split, the order of the batches and the augmentation.
+        num_workers: Processes that fetch batches ahead; 0 is fastest for data in memory.
+    """
+
+    def __init__(
+        self,
+        positive_classes: Sequence[int],
+        imbalance_ratio: float | None = None,
+        batch_size: int = 128,
+        eval_batch_size: int = 1024,
+        sampler: Literal["stratified", "shuffled"] = "stratified",
+        positive_fraction: float | None = None,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        super().__init__()
+        if sampler not in ("stratified", "shuffled"):
+            raise InputError(f'`sampler` must be "stratified" or "shuffled", got {sampler!r}.')
+        if sampler == "shuffled" and positive_fraction is not None:
+            raise InputError(
+                f'`positive_fraction={positive_fraction!r}` has no effect with `sampler="shuffled"`: use '
+                '`sampler="stratified"` or leave `positive_fraction` null.'
+            )
+        for name, value, smallest in (
+            ("batch_size", batch_size, 1),
+            ("eval_batch_size", eval_batch_size, 1),
+            ("seed", seed, 0),
+            ("num_workers", num_workers, 0),
+        ):
+            if value < smallest:
+                raise InputError(f"`{name}` must be at least {smallest}, got {value!r}.")
+        self.positive_classes = tuple(positive_classes)
+        self.imbalance_ratio = imbalance_ratio
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.sampler = sampler
+        self.positive_fraction = positive_fraction
+        self.seed = seed
+        self.num_workers = num_workers
+
+    # ------------------------------------------------------------------ what a subclass says
+
+    @abstractmethod
+    def load_source(self) -> Source:
+        """Read the data set. Called once per process, possibly before a Trainer exists."""
+
+    def train_transform(self, input: Tensor) -> Tensor:
+        """Augment and scale a training batch on its device; random numbers come from the place in the run."""
+        return self.eval_transform(input)
+
+    def eval_transform(self, input: Tensor) -> Tensor:
+        """Scale a validation or test batch on its device."""
+        return input
+
+    # ------------------------------------------------------------------ what is known before training
+
+    @cached_property
+    def source(self) -> Source:
+        """The data set, read when first needed."""
+        return self.load_source()
+
+    @cached_property
+    def targets(self) -> NDArray[np.int64]:
+        """1 for a positive, 0 for a negative, for every sample of the source."""
+        return binary_targets(self.source.labels, self.positive_classes)
+
+    @cached_property
+    def split(self) -> Split:
+        """Which samples of the source are in which part."""
+        split = split_long_tail(self.source.labels, self.imbalance_ratio, self.seed)
+        check_both_kinds(split, self.targets)
+        return split
+
+    @property
+    def train_size(self) -> int:
+        """Number of training samples: the size of per-instance state."""
+        return len(self.split.train)
+
+    @property
+    def prior(self) -> float:
+        """The fraction of positives in the training batches, which the objectives weigh with.
+
+        Without a Trainer it is that of one process; with several, the whole number of positives per batch may
+        round a little differently.
+        """
+        return self.batch_sampler().positive_fraction
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one input as the model gets it."""
+        return tuple(self.eval_transform(self.source.inputs[:1]).shape[1:])
+
+    @property
+    def class_counts(self) -> list[ClassCounts]:
+        """Samples of each class in each part, in label order."""
+        labels = self.source.labels
+        return [
+            ClassCounts(
+                label,
+                label in self.positive_classes,
+                *(int((labels[part] == label).sum()) for _, part in self.split.items()),
+            )
+            for label in np.unique(labels).tolist()
+        ]
+
+    def summary(self) -> str:
+        """A table for people: positives and negatives of each part."""
+        lines = [f"{'':5} {'positives':>10} {'negatives':>10}"]
+        for name, part in self.split.items():
+            n_pos = int(self.targets[part].sum())
+            lines.append(f"{name:5} {n_pos:>10} {len(part) - n_pos:>10}")
+        return "\n".join(lines)
+
+    # ------------------------------------------------------------------ loaders
+
+    @property
+    def _place(self) -> tuple[int, int]:
+        """Number of processes and the number of this one; without a Trainer, one."""
+        return (self.trainer.world_size, self.trainer.global_rank) if self.trainer is not None else (1, 0)
+
+    def batch_sampler(self) -> EpochBatchSampler:
+        """A new sampler for this process' training batches."""
+        labels = self.targets[self.split.train]
+        if self.sampler == "shuffled":
+            return ShuffledBatchSampler(labels, self.batch_size, self.seed, *self._place)
+        return StratifiedBatchSampler(
+            labels, self.batch_size, self.positive_fraction, self.seed, *self._place
+        )
+
+    def dataset(self, part: Literal["train", "val", "test"]) -> InMemoryDataset:
+        """One part; the index of its samples is their position in it."""
+        members: NDArray[np.int64] = getattr(self.split, part)
+        return InMemoryDataset(self.source.inputs, torch.from_numpy(self.targets), torch.from_numpy(members))
+
+    def train_dataloader(self) -> ResumableLoader:
+        """Batches of this process, resumable in the middle of an epoch."""
+        self._check_trainer()
+        return ResumableLoader(
+            self.dataset("train"), self.batch_sampler(), self.num_workers, self._pin_memory
+        )
+
+    def val_dataloader(self) -> DataLoader[Sample]:
+        """This process' share of the validation part."""
+        return self._eval_dataloader("val")
+
+    def test_dataloader(self) -> DataLoader[Sample]:
+        """This process' share of the test part."""
+        return self._eval_dataloader("test")
+
+    def _eval_dataloader(self, part: Literal["val", "test"]) -> DataLoader[Sample]:
+        self._check_trainer()
+        dataset = self.dataset(part)
+        n_ranks, _ = self._place
+        if len(dataset) < n_ranks:
+            # A rank without a single batch would miss the exchange of buffers that opens DDP's evaluation, and hang.
+            raise InputError(
+                f"the {part} part has {len(dataset)} samples for {n_ranks} processes, so some would have nothing "
+                "to evaluate: use fewer devices."
+            )
+        return DataLoader(
+            dataset,
+            batch_size=self.eval_batch_size,
+            sampler=ShardedSampler(len(dataset), *self._place),
+            num_workers=self.num_workers,
+            persistent_workers=self.num_workers > 0,
+            pin_memory=self._pin_memory,
+            collate_fn=collate,
+            generator=torch.Generator(),  # otherwise each pass draws from the global generator
+        )
+
+    @property
+    def _pin_memory(self) -> bool:
+        return self.trainer is not None and self.trainer.strategy.root_device.type == "cuda"
+
+    def _check_trainer(self) -> None:
+        trainer = self.trainer
+        if trainer is None or trainer.world_size == 1:
+            return
+        if trainer._accelerator_connector.use_distributed_sampler:
+            raise InputError(
+                "`use_distributed_sampler` is true with several processes, but these loaders shard themselves: "
+                "Lightning's sampler would replace the stratified batches and repeat evaluation samples. "
+                "Set `trainer.use_distributed_sampler: false`."
+            )
+
+    def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        """Apply the transforms to whole batches, on the device the model is on."""
+        if self.trainer is None or not self.trainer.training:
+            return batch._replace(input=self.eval_transform(batch.input))
+        loader = self.trainer.train_dataloader
+        assert isinstance(loader, ResumableLoader)
+        _, rank = self._place
+        with seeded(self.seed, *loader.position, rank, device=batch.input.device):
+            return batch._replace(input=self.train_transform(batch.input))

@@ -1,0 +1,39 @@
+"""A part of a data set that lives in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from pauc_lightning.data.sample import Sample
+
+
+class InMemoryDataset(Dataset[Sample]):
+    """Some samples of tensors that hold a whole data set; a batch is one indexing operation.
+
+    Args:
+        inputs: Inputs of the whole data set, of shape ``(n, *input_shape)``; shared, not copied.
+        targets: 0/1 targets of the whole data set, int64 of shape ``(n,)``.
+        members: Which samples belong to this part, int64 of shape ``(m,)``.
+    """
+
+    def __init__(self, inputs: Tensor, targets: Tensor, members: Tensor) -> None:
+        self.inputs = inputs
+        self.targets = targets[members]
+        self.members = members
+
+    def __len__(self) -> int:
+        """Number of samples in this part."""
+        return len(self.members)
+
+    def __getitem__(self, index: int) -> Sample:
+        """One sample."""
+        return Sample(self.inputs[self.members[index]], self.targets[index], torch.tensor(index))
+
+    def __getitems__(self, indices: Sequence[int]) -> Sample:
+        """A batch of samples, already stacked; the loaders call this."""
+        index = torch.tensor(indices, dtype=torch.int64)
+        return Sample(self.inputs[self.members[index]], self.targets[index], index)

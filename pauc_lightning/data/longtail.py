@@ -1,0 +1,128 @@
+"""From a data set with classes to a long-tailed binary one: which samples, in which part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pauc_lightning.data.permutation import permutation
+from pauc_lightning.errors import InputError
+from pauc_lightning.region import select_count
+
+TRAIN_FRACTION = 0.7
+VAL_FRACTION = 0.15
+
+_SPLIT_STREAM = 0  # keeps the permutations of splits apart from those of samplers
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which samples of the source each part holds: three disjoint, ascending arrays of source positions."""
+
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    def items(self) -> tuple[tuple[str, NDArray[np.int64]], ...]:
+        """The parts with their names, in the order train, val, test."""
+        return (("train", self.train), ("val", self.val), ("test", self.test))
+
+
+def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) -> list[int]:
+    """How many samples of each class to keep: an exponential profile over the classes in label order.
+
+    Class i of K keeps ⌊N·ρ^{i/(K−1)}⌋ samples, where N is the size of the largest class and ρ the imbalance
+    ratio, or all it has if that is less.
+
+    Args:
+        available: Number of samples of each class, in label order.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; ``None`` keeps everything.
+
+    Example:
+        >>> long_tail_counts([6000] * 10, 0.01)
+        [6000, 3596, 2156, 1292, 774, 464, 278, 166, 100, 60]
+        >>> long_tail_counts([5, 9, 7], None)
+        [5, 9, 7]
+    """
+    if imbalance_ratio is None:
+        return list(available)
+    if not 0 < imbalance_ratio <= 1:
+        raise InputError(
+            f"`imbalance_ratio` must be in (0, 1], got {imbalance_ratio!r}: 0.01 leaves the last class a "
+            "hundredth of the first; null (None) keeps every sample."
+        )
+    last = max(len(available) - 1, 1)
+    largest = max(available)
+    return [min(n, select_count(largest, imbalance_ratio ** (i / last))) for i, n in enumerate(available)]
+
+
+def binary_targets(labels: NDArray[np.int64], positive_classes: Sequence[int]) -> NDArray[np.int64]:
+    """1 where the class is one of ``positive_classes``, 0 elsewhere.
+
+    Example:
+        >>> binary_targets(np.array([0, 1, 2, 1]), [1]).tolist()
+        [0, 1, 0, 1]
+    """
+    classes = np.unique(labels).tolist()
+    unknown = sorted(set(positive_classes) - set(classes))
+    if unknown:
+        raise InputError(
+            f"`positive_classes` has unknown ids {unknown}: choose from {_brief(classes)} of this data set."
+        )
+    if not positive_classes:
+        raise InputError(
+            f"`positive_classes` is empty: name at least one class of {_brief(classes)} as positive."
+        )
+    if set(positive_classes) >= set(classes):
+        raise InputError(
+            f"`positive_classes` names every class ({_brief(classes)}), so there are no negatives: leave at "
+            "least one class out."
+        )
+    return np.isin(labels, list(positive_classes)).astype(np.int64)
+
+
+def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, seed: int) -> Split:
+    """Keep a long tail of the classes and divide each class into 0.7 training, 0.15 validation, rest test.
+
+    Every class has its own random stream, so what happens to one class does not depend on the others.
+
+    Args:
+        labels: Class of every sample of the source, of shape ``(n,)``.
+        imbalance_ratio: See :func:`long_tail_counts`.
+        seed: Decides which samples are kept and where they go; not negative.
+
+    Example:
+        >>> split = split_long_tail(np.repeat([0, 1], [20, 20]), imbalance_ratio=0.5, seed=0)
+        >>> [len(part) for _, part in split.items()]
+        [21, 4, 5]
+    """
+    classes, counts = np.unique(labels, return_counts=True)
+    parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
+    for label, n in zip(classes.tolist(), long_tail_counts(counts.tolist(), imbalance_ratio), strict=True):
+        members = np.flatnonzero(labels == label)
+        kept = members[permutation(len(members), seed, _SPLIT_STREAM, label)][:n]
+        n_train, n_val = select_count(n, TRAIN_FRACTION), select_count(n, VAL_FRACTION)
+        for part, chosen in zip(parts, np.split(kept, [n_train, n_train + n_val]), strict=True):
+            part.append(chosen)
+    train, val, test = (np.sort(np.concatenate(part)) for part in parts)
+    return Split(train, val, test)
+
+
+def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
+    """Refuse a split in which a part has no positives or no negatives: no partial AUC exists there."""
+    for name, part in split.items():
+        n_pos = int(targets[part].sum())
+        for kind, n in (("positives", n_pos), ("negatives", len(part) - n_pos)):
+            if n == 0:
+                raise InputError(
+                    f"the {name} part has no {kind} (of {len(part)} samples): raise `imbalance_ratio` "
+                    "towards 1 (or set it to null), or choose `positive_classes` with more samples."
+                )
+
+
+def _brief(classes: list[int]) -> str:
+    is_range = len(classes) > 3 and classes == list(range(classes[0], classes[-1] + 1))
+    return f"classes {classes[0]} to {classes[-1]}" if is_range else f"classes {classes}"

@@ -1,0 +1,271 @@
+"""Which samples make up a batch, on one process or on many."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import Sampler
+
+from pauc_lightning.data.permutation import permutation
+from pauc_lightning.errors import InputError
+
+_NEGATIVES, _POSITIVES, _ALL = 1, 2, 3  # random streams; 0 belongs to the splits
+
+
+class EpochBatchSampler(Sampler[list[int]], ABC):
+    """Base of the training samplers: an epoch is a list of *global* batches, of which a rank takes its share.
+
+    The global batches depend on the seed, the epoch and ``batch_size * num_replicas``, and on nothing else:
+    N processes together see the batches that one process with an N times larger ``batch_size`` would see.
+
+    Args:
+        batch_size: Samples per batch and process, at most.
+        seed: Decides the order together with the epoch; not negative.
+        num_replicas: Number of processes that train together.
+        rank: This process' number in ``range(num_replicas)``.
+    """
+
+    def __init__(self, batch_size: int, seed: int, num_replicas: int, rank: int) -> None:
+        if batch_size < 1:
+            raise InputError(f"`batch_size` must be at least 1, got {batch_size!r}.")
+        if seed < 0:
+            raise InputError(f"`seed` must not be negative, got {seed!r}: choose 0 or a positive integer.")
+        if not 0 <= rank < num_replicas:
+            raise InputError(f"`rank` must be in range(num_replicas) = range({num_replicas}), got {rank!r}.")
+        self.batch_size = batch_size
+        self.seed = seed
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.first_batch = 0
+
+    @property
+    def sampler(self) -> EpochBatchSampler:
+        """This object: Lightning looks for ``set_epoch`` on ``loader.batch_sampler.sampler``."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of the next iteration."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """This rank's batches of the current epoch, from ``first_batch`` on.
+
+        The order is fixed when the iterator is made, not when it is first used.
+        """
+        return (batch.tolist() for batch in self._rank_batches(self.epoch)[self.first_batch :])
+
+    @property
+    @abstractmethod
+    def positive_fraction(self) -> float:
+        """The fraction of positives in the batches: the prior that the objectives weigh with."""
+
+    @abstractmethod
+    def plan(self) -> dict[str, int]:
+        """What decides the global batches, apart from the epoch: equal plans, equal batches."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of batches per epoch, the same on every rank."""
+
+    @abstractmethod
+    def _rank_batches(self, epoch: int) -> list[NDArray[np.int64]]: ...
+
+
+class StratifiedBatchSampler(EpochBatchSampler):
+    """Batches with a fixed number of positives; all negatives once per epoch, the positives recycled evenly.
+
+    An epoch has as few batches as ``batch_size`` allows. The negatives are spread evenly over them (there is
+    no small last batch), and each batch gets the number of positives that makes ``positive_fraction`` come
+    true. In an epoch each positive is used equally often, up to one; in a global batch at most once, if there
+    are enough of them. Every rank gets positives, the same number in every batch.
+
+    Args:
+        labels: 1 for positives, 0 for negatives, one per training sample.
+        batch_size: Samples per batch and process, at most.
+        positive_fraction: Fraction of positives in a batch, in (0, 1); by default that of ``labels``.
+        seed: Decides the order together with the epoch; not negative.
+        num_replicas: Number of processes that train together.
+        rank: This process' number in ``range(num_replicas)``.
+
+    Example:
+        >>> labels = [0] * 12 + [1] * 3
+        >>> sampler = StratifiedBatchSampler(labels, batch_size=8, positive_fraction=0.25)
+        >>> [sum(labels[i] for i in batch) for batch in sampler], [len(batch) for batch in sampler]
+        ([2, 2], [8, 8])
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[int] | NDArray[np.int64],
+        batch_size: int,
+        positive_fraction: float | None = None,
+        seed: int = 0,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ) -> None:
+        super().__init__(batch_size, seed, num_replicas, rank)
+        is_positive = np.asarray(labels) == 1
+        self.positives = np.flatnonzero(is_positive)
+        self.negatives = np.flatnonzero(~is_positive)
+        for kind, members in (("positives", self.positives), ("negatives", self.negatives)):
+            if len(members) == 0:
+                raise InputError(f"`labels` has no {kind}: stratified batches need both kinds.")
+        if positive_fraction is None:
+            positive_fraction = len(self.positives) / len(is_positive)
+        if not 0 < positive_fraction < 1:
+            raise InputError(
+                f"`positive_fraction` must be in (0, 1), got {positive_fraction!r}: 0.5 makes half of each "
+                "batch positives; null (None) takes the fraction of the training set."
+            )
+        if batch_size < 2:
+            raise InputError(
+                f"`batch_size` must be at least 2 for stratified batches, got {batch_size!r}: a batch needs "
+                "room for a positive and a negative."
+            )
+        global_size = batch_size * num_replicas
+        n_neg = len(self.negatives)
+        slots = min(max(num_replicas, round(global_size * positive_fraction)), global_size - 1)
+        self._n_batches = math.ceil(n_neg / (global_size - slots))
+        # The even spread may leave a batch fewer negatives than it has room for: the fraction counts.
+        odds = positive_fraction / (1 - positive_fraction)
+        self.positives_per_batch = min(max(num_replicas, round(n_neg / self._n_batches * odds)), slots)
+
+    @property
+    def positive_fraction(self) -> float:
+        """The fraction of positives among the samples of an epoch's batches, exactly."""
+        drawn = self.positives_per_batch * self._n_batches
+        return drawn / (drawn + len(self.negatives))
+
+    def plan(self) -> dict[str, int]:
+        """Seed, numbers of samples, and the composition of the global batches."""
+        return {
+            "seed": self.seed,
+            "positives": len(self.positives),
+            "negatives": len(self.negatives),
+            "positives_per_batch": self.positives_per_batch,
+            "batches_per_epoch": self._n_batches,
+        }
+
+    def __len__(self) -> int:
+        """Number of batches per epoch, the same on every rank."""
+        return self._n_batches
+
+    def _rank_batches(self, epoch: int) -> list[NDArray[np.int64]]:
+        order = self.negatives[permutation(len(self.negatives), self.seed, _NEGATIVES, epoch)]
+        batches = zip(
+            np.split(self._positive_stream(epoch), self._n_batches),
+            np.array_split(order, self._n_batches),
+            strict=True,
+        )
+        # Left-over positives go to the first ranks and left-over negatives to the last ones, so that the
+        # batches of the ranks differ by one sample at most.
+        return [
+            np.concatenate(
+                [
+                    np.array_split(positives, self.num_replicas)[self.rank],
+                    np.array_split(negatives, self.num_replicas)[-1 - self.rank],
+                ]
+            )
+            for positives, negatives in batches
+        ]
+
+    def _positive_stream(self, epoch: int) -> NDArray[np.int64]:
+        """The positives of an epoch: one permutation after the other, as long as batches need them."""
+        n, per_batch = len(self.positives), self.positives_per_batch
+        needed = per_batch * self._n_batches
+        rounds: list[NDArray[np.int64]] = []
+        for i in range(math.ceil(needed / n)):
+            order = permutation(n, self.seed, _POSITIVES, epoch, i)
+            open_places = -(i * n) % per_batch
+            if open_places and n >= per_batch:
+                # The batch that the previous permutation left open must not get the same positive twice.
+                present = rounds[-1][open_places - per_batch :]
+                head = order[~np.isin(order, present)][:open_places]
+                order = np.concatenate([head, order[~np.isin(order, head)]])
+            rounds.append(order)
+        return self.positives[np.concatenate(rounds)[:needed]]
+
+
+class ShuffledBatchSampler(EpochBatchSampler):
+    """Plain shuffling: every sample once per epoch, in batches whose sizes differ by one at most.
+
+    Args:
+        labels: 1 for positives, 0 for negatives, one per training sample.
+        batch_size: Samples per batch and process, at most (if there are that many per process).
+        seed: Decides the order together with the epoch; not negative.
+        num_replicas: Number of processes that train together.
+        rank: This process' number in ``range(num_replicas)``.
+
+    Example:
+        >>> [len(batch) for batch in ShuffledBatchSampler([0, 1] * 5, batch_size=4)]
+        [4, 3, 3]
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[int] | NDArray[np.int64],
+        batch_size: int,
+        seed: int = 0,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ) -> None:
+        super().__init__(batch_size, seed, num_replicas, rank)
+        self._n = len(labels)
+        self._n_pos = int((np.asarray(labels) == 1).sum())
+        if self._n < num_replicas:
+            raise InputError(
+                f"{self._n} training samples cannot be shared by {num_replicas} processes: use fewer devices."
+            )
+        # No rank may get an empty batch, which a batch of fewer samples than ranks would mean.
+        self._n_batches = min(math.ceil(self._n / (batch_size * num_replicas)), self._n // num_replicas)
+
+    @property
+    def positive_fraction(self) -> float:
+        """The fraction of positives in the training set; single batches vary around it."""
+        return self._n_pos / self._n
+
+    def plan(self) -> dict[str, int]:
+        """Seed, number of samples and number of batches."""
+        return {"seed": self.seed, "samples": self._n, "batches_per_epoch": self._n_batches}
+
+    def __len__(self) -> int:
+        """Number of batches per epoch, the same on every rank."""
+        return self._n_batches
+
+    def _rank_batches(self, epoch: int) -> list[NDArray[np.int64]]:
+        order = permutation(self._n, self.seed, _ALL, epoch)
+        batches = np.array_split(order, self._n_batches)
+        return [np.array_split(batch, self.num_replicas)[self.rank] for batch in batches]
+
+
+class ShardedSampler(Sampler[int]):
+    """Every ``num_replicas``-th sample from ``rank`` on: disjoint evaluation shards without padding.
+
+    ``DistributedSampler`` repeats samples to make the shards equally long, which changes a partial AUC. These
+    shards differ by one sample at most, and are empty on some ranks if there are fewer samples than ranks.
+
+    Args:
+        n: Number of samples.
+        num_replicas: Number of processes that evaluate together.
+        rank: This process' number in ``range(num_replicas)``.
+
+    Example:
+        >>> [list(ShardedSampler(5, num_replicas=2, rank=rank)) for rank in range(2)]
+        [[0, 2, 4], [1, 3]]
+    """
+
+    def __init__(self, n: int, num_replicas: int = 1, rank: int = 0) -> None:
+        self._positions = range(rank, n, num_replicas)
+
+    def __iter__(self) -> Iterator[int]:
+        """This rank's samples in ascending order."""
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        """Number of samples of this rank."""
+        return len(self._positions)
