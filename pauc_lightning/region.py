@@ -97,9 +97,7 @@ class Region:
         """A name for tables and figures, with the bounds spelled out."""
         if self == Region():
             return "AUC"
-        fpr = (
-            f"{self.min_fpr:g} ≤ FPR ≤ {self.max_fpr:g}" if self.min_fpr > 0 else f"FPR ≤ {self.max_fpr:g}"
-        )
+        fpr = f"{self.min_fpr:g} ≤ FPR ≤ {self.max_fpr:g}" if self.min_fpr > 0 else f"FPR ≤ {self.max_fpr:g}"
         return f"TPAUC ({fpr}, TPR ≥ {self.min_tpr:g})" if self.is_two_way else f"OPAUC ({fpr})"
 
     def counts(self, n_pos: int, n_neg: int) -> tuple[int, int, int]:

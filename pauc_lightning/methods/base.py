@@ -1,0 +1,408 @@
+"""What all methods share: backbone, warm-up, evaluation, and the only place where optimizers are stepped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule
+from lightning.pytorch.core.optimizer import LightningOptimizer
+from lightning.pytorch.utilities import rank_zero_info
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+from torch.optim import SGD, Optimizer
+from torch.utils.data import DataLoader, IterableDataset
+from torchmetrics import Metric, MetricCollection
+
+from pauc_lightning import distributed
+from pauc_lightning.callbacks.collapse import CollapseWarning
+from pauc_lightning.data.sample import Sample
+from pauc_lightning.data.samplers import ShardedSampler
+from pauc_lightning.errors import InputError
+from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.region import Region
+from pauc_lightning.rng import seeded
+
+PAPER_REGIONS = (
+    Region(),
+    Region(max_fpr=0.3),
+    Region(max_fpr=0.5),
+    Region(max_fpr=0.3, min_tpr=0.7),
+    Region(max_fpr=0.5, min_tpr=0.5),
+)
+
+
+class PartialAUCModule(LightningModule):
+    """A backbone trained for a corner of the ROC curve.
+
+    A method is a subclass that sets ``self.objective`` (a module called as ``objective(scores, target, index,
+    normalizer)``) and may override :meth:`configure_method_optimizer`, :meth:`compute_loss`, :meth:`before_loss`
+    and :meth:`diagnostics`. Everything else, including every optimizer step, happens here.
+
+    Args:
+        backbone: Network that maps a batch of inputs to one logit per sample. Scores are its sigmoid.
+        max_fpr: Largest false-positive rate of the region to optimise (the paper's beta).
+        min_tpr: Smallest true-positive rate of the region to optimise (one minus the paper's alpha); 0 for one-way.
+        regions: Regions reported in validation and test, besides the optimised one and the whole AUC; left out,
+            the paper's four.
+        warmup_epochs: Epochs of cross-entropy before the method itself starts.
+        learning_rate: Step size of SGD, in the warm-up and in the methods that are trained by SGD.
+        momentum: Momentum of SGD.
+        weight_decay: L2 penalty on the backbone's weights.
+        gradient_clip_norm: Largest norm of the gradient; nothing means no clipping.
+        init_weights: Checkpoint of an earlier run whose backbone to start from, for example a finished warm-up.
+        prior: Fraction of positives in the training batches. Filled in from the data by the command line.
+        train_size: Number of training samples. Filled in from the data by the command line.
+        input_shape: Shape of one input. Filled in from the data by the command line.
+    """
+
+    objective: nn.Module
+    needs_index: bool = False
+    """Whether the method keeps state per training sample, and so needs batches of (input, label, index)."""
+    objective_initialized: Tensor
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        max_fpr: float = 0.3,
+        min_tpr: float = 0.0,
+        regions: list[Region] | None = None,
+        warmup_epochs: int = 10,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        weight_decay: float = 1e-4,
+        gradient_clip_norm: float | None = None,
+        init_weights: str | None = None,
+        prior: float | None = None,
+        train_size: int | None = None,
+        input_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.save_hyperparameters(ignore=["backbone"])
+        self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
+        if warmup_epochs < 0:
+            raise InputError(
+                f"`warmup_epochs` must not be negative, got {warmup_epochs}: use 0 for no warm-up."
+            )
+        self.warmup_epochs = warmup_epochs
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.gradient_clip_norm = gradient_clip_norm
+        self.init_weights = init_weights
+        self.prior = prior
+        self.train_size = train_size
+        self.backbone = _materialize(backbone, input_shape)
+        self.register_buffer("objective_initialized", torch.tensor(False))
+        self.val_metrics = self._build_metrics(regions, "val/")
+        self.test_metrics = self._build_metrics(regions, "test/")
+        self.last_scores: Tensor | None = None
+
+    # ------------------------------------------------------------------ what a method may override
+
+    def configure_method_optimizer(self) -> Optimizer:
+        """The optimizer after the warm-up; stepped once per batch with a closure."""
+        return self._sgd(self.parameters_to_train())
+
+    def compute_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> Tensor:
+        """The method's loss of one batch, a scalar. ``scores`` are sigmoid outputs of shape ``(B,)``."""
+        loss: Tensor = self.objective(scores, target, index=index, normalizer=self._normalizer(target))
+        return loss
+
+    def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
+        """Called once per batch with the detached scores, before the first evaluation of the loss."""
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Values to log beside the loss, such as the objective's auxiliary variables."""
+        return {}
+
+    def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
+        """Called once, when the warm-up is over, with the scores of the whole training set."""
+
+    # ------------------------------------------------------------------ set-up
+
+    def parameters_to_train(self) -> list[nn.Parameter]:
+        """The backbone's parameters."""
+        return [parameter for parameter in self.backbone.parameters() if parameter.requires_grad]
+
+    def configure_optimizers(self) -> list[Optimizer]:
+        """The warm-up's SGD (if there is a warm-up), then the method's optimizer."""
+        warmup = [self._sgd(self.parameters_to_train())] if self.warmup_epochs > 0 else []
+        return [*warmup, self.configure_method_optimizer()]
+
+    def configure_callbacks(self) -> Sequence[Callback]:
+        """Every method says so when it collapses."""
+        return [CollapseWarning()]
+
+    def setup(self, stage: str) -> None:
+        """Check the Trainer's settings, load initial weights, and leave per-instance state out of DDP's broadcast."""
+        if stage != "fit":
+            return
+        if self.init_weights is not None and self.trainer.ckpt_path is None:
+            self.load_backbone(self.init_weights)
+        # DDP would copy these buffers from rank 0 at every forward: O(training set) instead of O(batch).
+        per_instance = getattr(getattr(self, "objective", None), "per_instance_buffers", ())
+        self._ddp_params_and_buffers_to_ignore = [f"objective.{name}" for name in per_instance]
+
+    def load_backbone(self, path: str) -> None:
+        """Load the backbone's weights from a checkpoint of any method."""
+        if not Path(path).is_file():
+            raise InputError(
+                f"`init_weights={path}`: no such file. Give the path of a .ckpt of an earlier run."
+            )
+        state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+        weights = {
+            key.removeprefix("backbone."): value
+            for key, value in state.items()
+            if key.startswith("backbone.")
+        }
+        try:
+            self.backbone.load_state_dict(weights)
+        except RuntimeError as error:
+            raise InputError(
+                f"`init_weights={path}` does not fit the backbone {type(self.backbone).__name__}: {error}"
+            ) from error
+
+    def _sgd(self, parameters: list[nn.Parameter]) -> Optimizer:
+        return SGD(parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
+
+    def _build_metrics(self, regions: list[Region] | None, prefix: str) -> MetricCollection:
+        wanted = dict.fromkeys([Region(), self.region, *(PAPER_REGIONS if regions is None else regions)])
+        metrics: dict[str, Metric | MetricCollection] = {
+            region.name: BinaryPartialAUC(region.max_fpr, region.min_tpr, region.min_fpr) for region in wanted
+        }
+        metrics["pauc"] = BinaryPartialAUC(self.region.max_fpr, self.region.min_tpr)
+        # One group: the regions differ in what they compute, not in what they store.
+        return MetricCollection(metrics, prefix=prefix, compute_groups=[list(metrics)])
+
+    # ------------------------------------------------------------------ training
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits of shape ``(B,)``."""
+        logits: Tensor = self.backbone(input)
+        if logits.ndim == 2 and logits.shape[1] == 1:
+            logits = logits.squeeze(1)
+        if logits.shape != input.shape[:1]:
+            raise InputError(
+                f"The backbone {type(self.backbone).__name__} must return one logit per sample, shape "
+                f"({len(input)},) or ({len(input)}, 1); got {tuple(logits.shape)}. Give it a single output."
+            )
+        return logits
+
+    @property
+    def is_warming_up(self) -> bool:
+        """Whether the current epoch still trains cross-entropy."""
+        return self.current_epoch < self.warmup_epochs
+
+    def on_train_epoch_start(self) -> None:
+        """Hand the objective the training set's scores when the method itself begins."""
+        if not self.is_warming_up and not self.objective_initialized:
+            self._initialize_objective()
+            self.objective_initialized.fill_(True)
+
+    def training_step(self, batch: Any, batch_idx: int) -> None:
+        """One optimizer step; minimax optimizers evaluate the loss twice on the same batch and the same noise."""
+        sample = self._as_sample(batch, check_labels=batch_idx == 0)
+        optimizers = self.optimizers()
+        optimizer = optimizers if isinstance(optimizers, LightningOptimizer) else optimizers[-1]
+        evaluate = self._evaluate_method
+        if self.is_warming_up:
+            assert isinstance(optimizers, list)
+            optimizer, evaluate = optimizers[0], self._evaluate_cross_entropy
+        self._step(optimizer, evaluate, sample)
+
+    def _step(
+        self, optimizer: LightningOptimizer, evaluate: Callable[[Sample, bool], Tensor], sample: Sample
+    ) -> None:
+        """Step ``optimizer`` with a closure that can be evaluated as often as the optimizer likes."""
+        evaluations = getattr(optimizer.optimizer, "evaluations_per_step", 1)
+        seed_keys = (int(os.environ.get("PL_GLOBAL_SEED", "0")), self.global_step, self.global_rank)
+        losses: list[Tensor] = []
+
+        def closure() -> Tensor:
+            is_first, is_last = not losses, len(losses) == evaluations - 1
+            optimizer.zero_grad()
+            with (
+                seeded(*seed_keys, device=self.device),
+                _batch_norm_statistics(self.backbone, update=is_last),
+            ):
+                loss = evaluate(sample, is_first)
+                self.manual_backward(loss)
+            losses.append(loss.detach())
+            return losses[-1]
+
+        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+        if evaluations == 2 and scaler is not None:
+            # A GradScaler does not pass the closure on to the optimizer: it evaluates once and steps if the
+            # gradients are finite. So the first half is done here, and `step()` completes the second.
+            closure()
+            if self._unscale(optimizer.optimizer, scaler):
+                self.on_before_optimizer_step(optimizer.optimizer)
+                optimizer.optimizer.move()  # type: ignore[attr-defined]
+                optimizer.step(closure=closure)
+            else:
+                optimizer.step(closure=lambda: None)  # sees the overflow, skips the step, lowers the scale
+        else:
+            optimizer.step(closure=closure)
+        self._log_training(losses[0])
+
+    @staticmethod
+    def _unscale(optimizer: Optimizer, scaler: torch.amp.GradScaler) -> bool:
+        """Divide the gradients by the loss scale; whether all of them are finite."""
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        torch._foreach_div_(grads, scaler.get_scale())
+        return all(bool(torch.isfinite(norm)) for norm in torch._foreach_norm(grads))
+
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Clip the gradient of the backbone, after each evaluation."""
+        if self.gradient_clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.backbone.parameters(), self.gradient_clip_norm)
+
+    def _evaluate_cross_entropy(self, sample: Sample, is_first: bool) -> Tensor:
+        logits = self(sample.input)
+        loss = nn.functional.binary_cross_entropy_with_logits(
+            logits.float(), sample.target.float(), reduction="sum"
+        ) / self._normalizer(sample.target)
+        self.last_scores = logits.detach().float().sigmoid()
+        # The objective's variables do not take part yet; DDP wants every parameter in the graph.
+        unused = [parameter.sum() for parameter in self._objective_parameters()]
+        return loss + 0.0 * torch.stack(unused).sum() if unused else loss
+
+    def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
+        scores = self(sample.input).float().sigmoid()
+        if is_first:
+            self.last_scores = scores.detach()
+            self.before_loss(self.last_scores, sample.target, sample.index)
+        return self.compute_loss(scores, sample.target, sample.index)
+
+    def _objective_parameters(self) -> Iterator[nn.Parameter]:
+        objective = getattr(self, "objective", None)
+        return iter(()) if objective is None else objective.parameters()
+
+    def _normalizer(self, target: Tensor) -> Tensor | float:
+        """The ranks' mean batch size: dividing by it, averaged gradients equal those of the union batch."""
+        if distributed.world_size() == 1:
+            return float(len(target))
+        return distributed.mean_across_ranks(torch.tensor(float(len(target)), device=target.device))
+
+    def _log_training(self, loss: Tensor) -> None:
+        self.log("train/loss", loss, prog_bar=True)
+        if not self.is_warming_up and self.global_step % self.trainer.log_every_n_steps == 0:
+            self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
+
+    def _as_sample(self, batch: Any, check_labels: bool = False) -> Sample:
+        """The batch as (input, target, index), whatever tuple the user's loader made of it."""
+        if isinstance(batch, Sample):
+            sample = batch
+        elif isinstance(batch, (tuple, list)) and len(batch) in (2, 3):
+            sample = Sample(batch[0], batch[1], batch[2] if len(batch) == 3 else None)
+        else:
+            raise InputError(
+                f"A batch must be (input, label, index) or (input, label), got {type(batch).__name__}"
+                f"{f' of {len(batch)}' if isinstance(batch, (tuple, list)) else ''}: "
+                "return such a tuple from your Dataset."
+            )
+        if self.needs_index and sample.index is None:
+            raise InputError(
+                f"{type(self).__name__} keeps a weight for every training sample and needs to know which is which: "
+                "return (input, label, index) from your Dataset, index being the argument of __getitem__."
+            )
+        if check_labels and not bool(((sample.target == 0) | (sample.target == 1)).all()):
+            values = sample.target.unique()[:5].tolist()
+            raise InputError(f"Labels must be 0 (negative) or 1 (positive), got values such as {values}.")
+        return sample
+
+    @torch.no_grad()
+    def _initialize_objective(self) -> None:
+        """Score the whole training set, each rank its share, and hand the union to the objective."""
+        if type(self).initialize_objective is PartialAUCModule.initialize_objective:
+            return
+        loader = self.trainer.train_dataloader
+        if not isinstance(loader, DataLoader) or isinstance(loader.dataset, IterableDataset):
+            rank_zero_info(
+                "The training data cannot be read twice: the objective keeps its default initialisation."
+            )
+            return
+        rank_zero_info("Scoring the training set to initialise the objective's variables in closed form ...")
+        shard = ShardedSampler(len(loader.dataset), distributed.world_size(), distributed.rank())  # type: ignore[arg-type]
+        batches = DataLoader(
+            loader.dataset,
+            batch_size=1024,
+            sampler=shard,
+            collate_fn=loader.collate_fn,
+            num_workers=loader.num_workers,
+        )
+        was_training = self.backbone.training
+        self.backbone.eval()
+        parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        for position, batch in enumerate(batches):
+            sample = self._as_sample(self.trainer.strategy.batch_to_device(batch))
+            index = sample.index
+            if index is None:  # without indices of the user's, any consistent numbering will do
+                first = position * 1024
+                index = torch.tensor(list(shard)[first : first + len(sample.target)], device=self.device)
+            parts.append((self(sample.input).float().sigmoid(), sample.target, index))
+        self.backbone.train(was_training)
+        scores, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
+        self.initialize_objective(scores, target, index)
+
+    # ------------------------------------------------------------------ evaluation
+
+    def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Add a batch to the validation metrics; scores and labels go to the callbacks."""
+        return self._evaluation_step(batch, self.val_metrics)
+
+    def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Add a batch to the test metrics; scores and labels go to the callbacks."""
+        return self._evaluation_step(batch, self.test_metrics)
+
+    def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor | None]:
+        """Index, label and score of every sample of the batch."""
+        sample = self._as_sample(batch)
+        return {"index": sample.index, "label": sample.target, "score": self._evaluation_scores(sample)}
+
+    def _evaluation_scores(self, sample: Sample) -> Tensor:
+        logits = self(sample.input)
+        # In float32 the sigmoid is exactly 1 from a logit of 17 on, which would tie the best-separated samples.
+        wide = torch.float32 if logits.device.type == "mps" else torch.float64
+        return logits.to(wide).sigmoid()
+
+    def _evaluation_step(self, batch: Any, metrics: MetricCollection) -> dict[str, Tensor]:
+        sample = self._as_sample(batch)
+        scores = self._evaluation_scores(sample)
+        if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
+            metrics.update(scores, sample.target)
+            self.log_dict(metrics, batch_size=len(sample.target))  # type: ignore[arg-type]
+        return {"scores": scores, "target": sample.target}
+
+
+def _materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.Module:
+    """Give lazy layers their sizes, so that optimizers and DDP find real parameters."""
+    if any(is_lazy(parameter) for parameter in backbone.parameters()) and input_shape is not None:
+        was_training = backbone.training
+        with torch.no_grad():
+            backbone.eval()(torch.zeros(2, *input_shape))
+        backbone.train(was_training)
+    return backbone
+
+
+@contextmanager
+def _batch_norm_statistics(module: nn.Module, update: bool) -> Iterator[None]:
+    """Normalise with the batch's statistics, but leave the running ones alone unless ``update``."""
+    layers = [
+        layer
+        for layer in module.modules()
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm) and layer.track_running_stats
+    ]
+    for layer in layers:
+        layer.track_running_stats = update
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.track_running_stats = True

@@ -1,0 +1,22 @@
+"""A linear scorer."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+
+class Linear(nn.Module):
+    """A linear scorer wᵀx + w₀ on the flattened input; the input's size is taken from the data.
+
+    Args:
+        bias: Whether to learn w₀. The ranking does not depend on it, the sigmoid scores do.
+    """
+
+    def __init__(self, bias: bool = True) -> None:
+        super().__init__()
+        self.layer = nn.LazyLinear(1, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits of shape ``(B, 1)``."""
+        logits: Tensor = self.layer(input.flatten(1))
+        return logits

@@ -1,0 +1,51 @@
+"""The paper's backbone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor, nn
+from torchvision.models import ResNet18_Weights, resnet18
+
+from pauc_lightning.errors import InputError
+
+
+class ResNet18(nn.Module):
+    """torchvision's ResNet-18 with one output.
+
+    Args:
+        stem: ``imagenet`` is torchvision's 7×7 stride-2 convolution and max-pooling, what the paper used even at
+            32×32; ``small`` is a 3×3 stride-1 convolution without pooling, better and slower on small images.
+        weights: Name of torchvision's pretrained weights, such as ``IMAGENET1K_V1`` or ``DEFAULT``, downloaded
+            on first use; nothing means random weights. They need the ``imagenet`` stem and three channels.
+        in_channels: Colour channels of the input.
+    """
+
+    def __init__(
+        self,
+        stem: Literal["imagenet", "small"] = "imagenet",
+        weights: str | None = None,
+        in_channels: int = 3,
+    ) -> None:
+        super().__init__()
+        if weights is not None:
+            names = ["DEFAULT", *(member.name for member in ResNet18_Weights)]
+            if weights not in names:
+                raise InputError(f"`weights` must be one of {', '.join(names)} or null, got {weights!r}.")
+            if stem != "imagenet" or in_channels != 3:
+                raise InputError(
+                    f"`weights={weights}` fits stem=imagenet with in_channels=3 only, got stem={stem}, "
+                    f"in_channels={in_channels}: leave out `weights` or use that stem."
+                )
+        self.network = resnet18(weights=None if weights is None else ResNet18_Weights[weights])
+        if stem == "small":
+            self.network.conv1 = nn.Conv2d(in_channels, 64, 3, padding=1, bias=False)
+            self.network.maxpool = nn.Identity()
+        elif in_channels != 3:
+            self.network.conv1 = nn.Conv2d(in_channels, 64, 7, stride=2, padding=3, bias=False)
+        self.network.fc = nn.Linear(self.network.fc.in_features, 1)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
+        logits: Tensor = self.network(input)
+        return logits

@@ -1,0 +1,38 @@
+"""Any architecture of the timm library."""
+
+from __future__ import annotations
+
+import difflib
+
+from torch import Tensor, nn
+
+from pauc_lightning.errors import InputError
+
+
+class TimmModel(nn.Module):
+    """A timm architecture with one output; needs the optional extra ``pip install 'pauc-lightning[timm]'``.
+
+    Args:
+        name: timm's name of the architecture, such as ``resnet50`` or ``vit_small_patch16_224``.
+        pretrained: Whether to download timm's default weights for it.
+        in_channels: Colour channels of the input.
+    """
+
+    def __init__(self, name: str, pretrained: bool = False, in_channels: int = 3) -> None:
+        super().__init__()
+        try:
+            import timm
+        except ModuleNotFoundError as error:
+            raise InputError(
+                "The backbone TimmModel needs the timm library: pip install 'pauc-lightning[timm]'."
+            ) from error
+        if not timm.is_model(name.split(".")[0]):
+            close = difflib.get_close_matches(name, timm.list_models(), n=3)
+            hint = f" Close names: {', '.join(close)}." if close else ""
+            raise InputError(f"`name={name!r}` is not an architecture of timm {timm.__version__}.{hint}")
+        self.network = timm.create_model(name, pretrained=pretrained, num_classes=1, in_chans=in_channels)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits of shape ``(B, 1)``."""
+        logits: Tensor = self.network(input)
+        return logits
