@@ -220,10 +220,10 @@ class LongTailDataModule(LightningDataModule, ABC):
         dataset = self.dataset(part)
         n_ranks, _ = self._place
         if len(dataset) < n_ranks:
-            # A rank without a single batch would miss the exchange of buffers that opens DDP's evaluation, and hang.
+            # A rank without a batch would miss the exchange of buffers that opens DDP's evaluation, and hang.
             raise InputError(
-                f"the {part} part has {len(dataset)} samples for {n_ranks} processes, so some would have nothing "
-                "to evaluate: use fewer devices."
+                f"the {part} part has {len(dataset)} samples for {n_ranks} processes, so some would have "
+                "nothing to evaluate: use fewer devices."
             )
         return DataLoader(
             dataset,
@@ -246,9 +246,9 @@ class LongTailDataModule(LightningDataModule, ABC):
             return
         if trainer._accelerator_connector.use_distributed_sampler:
             raise InputError(
-                "`use_distributed_sampler` is true with several processes, but these loaders shard themselves: "
-                "Lightning's sampler would replace the stratified batches and repeat evaluation samples. "
-                "Set `trainer.use_distributed_sampler: false`."
+                "`use_distributed_sampler` is true with several processes, but these loaders shard "
+                "themselves: Lightning's sampler would replace the stratified batches and repeat evaluation "
+                "samples. Set `trainer.use_distributed_sampler: false`."
             )
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:

@@ -96,8 +96,8 @@ class ResumableLoader(DataLoader[Sample]):
         ]
         if different:
             raise InputError(
-                f"cannot continue epoch {state_dict['epoch']} after batch {state_dict['batches_done']}, because "
-                f"this run draws other batches: {'; '.join(different)}. Use the data, the `seed`, the "
+                f"cannot continue epoch {state_dict['epoch']} after batch {state_dict['batches_done']}: this run "
+                f"draws other batches, because {', '.join(different)}. Use the data, the `seed`, the "
                 "`sampler`, the `positive_fraction` and the `batch_size` times the number of processes that "
                 "the checkpoint was made with."
             )
