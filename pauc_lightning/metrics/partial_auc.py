@@ -1,0 +1,226 @@
+"""The partial AUC as a torchmetrics metric: this file holds state, the maths is in ``functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities.data import dim_zero_cat
+from torchmetrics.utilities.distributed import gather_all_tensors
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.metrics.functional.partial_auc import (
+    SCORE_DTYPES,
+    PartialAUCBounds,
+    Scale,
+    Ties,
+    check_arguments,
+    check_tensors,
+    compute_exact,
+    partial_auc_from_counts,
+)
+from pauc_lightning.region import Region
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class BinaryPartialAUC(Metric):
+    """The partial AUC over all samples seen since the last reset, on one process or many.
+
+    See :func:`~pauc_lightning.metrics.functional.binary_partial_auc` for the definition; the scores are never
+    transformed. Log the metric object itself in Lightning, so that it is reset and synchronised. A batch may
+    lack a class or be empty in ``update``; only ``compute`` (and ``forward``, which computes the value of the
+    batch) needs both classes.
+
+    Args:
+        max_fpr: Largest false-positive rate that counts; the paper's β.
+        min_tpr: Smallest true-positive rate that counts; the paper's 1 - α.
+        min_fpr: Smallest false-positive rate that counts; above 0 it makes a band of rates.
+        ties: Credit of a positive that ties with a negative: ``"half"``, or ``"win"`` for all of it.
+        scale: ``"ratio"`` in [0, 1], ``"area"`` (ratio times the region's size), or ``"mcclish"``
+            (scikit-learn's ``roc_auc_score(max_fpr=...)``).
+        thresholds: None keeps all scores and computes the exact value. A number K counts the scores, which
+            must then lie in [0, 1], in K equal bins: the memory no longer grows with the samples, the value
+            treats scores of one bin as equal, and :meth:`error_bound` says how far off it may be.
+        validate_args: Whether ``update`` looks for labels other than 0 and 1 and for scores that are not
+            finite (or outside [0, 1] with ``thresholds``); on a GPU that waits for the device.
+        kwargs: Arguments of :class:`torchmetrics.Metric`.
+
+    Example:
+        >>> metric = BinaryPartialAUC(max_fpr=0.5)
+        >>> metric.update(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 1]))
+        >>> metric.update(torch.tensor([0.6, 0.5, 0.4]), torch.tensor([0, 0, 0]))
+        >>> metric.compute()
+        tensor(0.7500, dtype=torch.float64)
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    # Not named `preds` and `target`: a MetricCollection lets metrics whose states look alike share one
+    # update, and torchmetrics' own may pass the scores through a sigmoid in theirs.
+    scores: list[Tensor]
+    labels: list[Tensor]
+    histogram: Tensor
+
+    def __init__(
+        self,
+        max_fpr: float = 1.0,
+        min_tpr: float = 0.0,
+        min_fpr: float = 0.0,
+        ties: Ties = "half",
+        scale: Scale = "ratio",
+        thresholds: int | None = None,
+        validate_args: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("dist_sync_fn", _gather_promoted)
+        super().__init__(**kwargs)
+        self.region = Region(max_fpr, min_tpr, min_fpr)
+        check_arguments(self.region, ties, scale)
+        if thresholds is not None and (
+            isinstance(thresholds, bool) or not isinstance(thresholds, int) or thresholds < 2
+        ):
+            raise InputError(
+                f"`thresholds` must be None (exact) or a number of bins from 2 on, got {thresholds!r}: 10000 "
+                "is a good start."
+            )
+        self.ties = ties
+        self.scale = scale
+        self.thresholds = thresholds
+        self.validate_args = validate_args
+        if thresholds is None:
+            self.add_state("scores", [], dist_reduce_fx="cat")
+            self.add_state("labels", [], dist_reduce_fx="cat")
+        else:
+            self.add_state("histogram", torch.zeros(2, thresholds, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, target: Tensor) -> None:
+        """Add a batch.
+
+        Args:
+            preds: Finite scores of any floating dtype and shape; higher means more positive.
+            target: Labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
+        """
+        check_tensors(preds, target, values=self.validate_args)
+        preds, target = preds.detach().flatten(), target.detach().flatten()
+        if preds.numel() == 0:
+            return
+        if self.thresholds is None:
+            self.scores.append(preds)
+            # torchmetrics gives a rank without samples a float32 state, which cannot be gathered with integers.
+            self.labels.append(target.float())
+        else:
+            self.histogram = self.histogram + self._count(preds, target, self.thresholds)
+
+    def _count(self, preds: Tensor, target: Tensor, n_bins: int) -> Tensor:
+        """Negatives and positives per bin, shape (2, bins)."""
+        if self.validate_args:
+            low, high = preds.aminmax()
+            if low < 0 or high > 1:
+                raise InputError(
+                    f"`preds` must lie in [0, 1] with `thresholds`, got scores from {low.item():g} to "
+                    f"{high.item():g}: pass probabilities (logits.sigmoid()), or thresholds=None."
+                )
+        # In float64 the bins are a monotone function of the score across all dtypes.
+        bins = (preds.double() * n_bins).long().clamp(0, n_bins - 1)
+        cells = bins + n_bins * (target == 1)
+        counts = cells.new_zeros(2 * n_bins).index_add(0, cells, torch.ones_like(cells))
+        return counts.view(2, n_bins)
+
+    def compute(self) -> Tensor:
+        """The partial AUC of everything seen, on all ranks together."""
+        if self.thresholds is not None:
+            return self._bounds().value
+        scores, labels = self._samples()
+        return compute_exact(scores, labels, self.region, self.ties, self.scale)
+
+    def error_bound(self) -> Tensor:
+        """How far :meth:`compute` can be from the exact value; 0 without ``thresholds``.
+
+        Pairs in different bins are ordered correctly, so only pairs that share a bin are in doubt: the bound
+        assumes the best and the worst order of them. Call it on every rank, like ``compute``.
+        """
+        if self.thresholds is None:
+            return torch.zeros((), dtype=torch.float64, device=self.device)
+        with self._all_ranks():
+            value, lower, upper = self._bounds()
+        return torch.maximum(upper - value, value - lower)
+
+    def plot(
+        self, val: Tensor | Sequence[Tensor] | None = None, ax: Axes | None = None
+    ) -> tuple[Figure | SubFigure, Axes]:
+        """Draw the ROC curve with the region shaded; in DDP call it on every rank.
+
+        Args:
+            val: Values of several computations: draws them as a sequence, as other metrics do, instead of the
+                ROC curve.
+            ax: Axes to draw into; None makes a new figure.
+
+        Returns:
+            The figure and the axes.
+        """
+        if isinstance(val, Sequence):
+            figure, axes = self._plot(val, ax)
+            return figure, cast("Axes", axes)  # an array of axes only for values of several classes
+        from pauc_lightning.plotting.roc import RocCurve, draw_roc  # matplotlib is slow to import
+
+        with self._all_ranks():
+            if self.thresholds is not None:
+                curve = RocCurve.from_counts(self.histogram[1], self.histogram[0])
+                value = self._bounds().value
+            else:
+                scores, labels = self._samples()
+                curve = RocCurve.from_scores(scores, labels)
+                value = compute_exact(scores, labels, self.region, self.ties, self.scale)
+        unit = "" if self.scale == "ratio" else f" ({self.scale})"
+        return draw_roc(
+            {"model": curve}, self.region, title=f"{self.region.title} = {value:.4f}{unit}", ax=ax
+        )
+
+    def _samples(self) -> tuple[Tensor, Tensor]:
+        if isinstance(self.scores, list) and not self.scores:
+            return torch.empty(0, device=self.device), torch.empty(0, device=self.device)
+        return dim_zero_cat(self.scores), dim_zero_cat(self.labels)
+
+    def _bounds(self) -> PartialAUCBounds:
+        region = self.region
+        return partial_auc_from_counts(
+            self.histogram[1],
+            self.histogram[0],
+            region.max_fpr,
+            region.min_tpr,
+            region.min_fpr,
+            self.ties,
+            self.scale,
+        )
+
+    def _all_ranks(self) -> AbstractContextManager[None]:
+        """Within it the states hold every rank's samples, as torchmetrics arranges for ``compute`` only."""
+        return self.sync_context(
+            dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync and not self._is_synced
+        )
+
+
+def _gather_promoted(result: Tensor, group: Any = None) -> list[Tensor]:
+    """Gather as torchmetrics does, but in a dtype that all ranks agree on.
+
+    A rank without samples contributes float32, mixed precision may give ranks different dtypes, and a
+    collective of different dtypes crashes or returns garbage. Widening a float is exact.
+    """
+    if result.is_floating_point():
+        code = torch.tensor(SCORE_DTYPES.index(result.dtype), device=result.device)
+        dtypes = [SCORE_DTYPES[int(other)] for other in gather_all_tensors(code, group)]
+        result = result.to(reduce(torch.promote_types, dtypes))
+    gathered: list[Tensor] = gather_all_tensors(result, group)
+    return gathered
