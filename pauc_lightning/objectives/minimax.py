@@ -1,0 +1,352 @@
+"""What PAUCI and UPAUCI share: the instance-wise minimax objective of the partial AUC, its variables and boxes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.region import Region, select_count
+
+Constraint = Literal["lagrangian", "projection"]
+
+UNIT_BOX = (0.0, 1.0)
+BOXES = {
+    "a": UNIT_BOX,
+    "b": UNIT_BOX,
+    "gamma": (-1.0, 1.0),
+    "s_neg": (0.0, 5.0),
+    "s_pos": (-4.0, 1.0),
+    "theta_a": (0.0, 1e9),
+    "theta_b": (0.0, 1e9),
+}
+"""Where each variable lives. The main text's box for s is a slip; this is the appendix's."""
+
+
+class _Objective(torch.autograd.Function):
+    """The objective with its gradient in closed form.
+
+    The same equations left to autograd take twice the time on batches of a few thousand, nearly all of it spent
+    on bookkeeping: the graph has some thirty nodes for vectors this short.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        objective: MinimaxObjective,
+        index: Tensor | None,
+        y: Tensor,
+        normalizer: Tensor | float,
+        f: Tensor,
+        a: Tensor,
+        b: Tensor,
+        gamma: Tensor,
+        s_neg: Tensor,
+        s_pos: Tensor | None,
+        theta_b: Tensor | None,
+        theta_a: Tensor | None,
+    ) -> Tensor:
+        alpha, beta, omega = objective.region.alpha, objective.region.beta, objective.omega
+        pos, neg = objective._class_weights(y, normalizer)
+
+        from_a, from_b, slope = f - a, f - b, 2 * (1 + gamma)
+        push = slope * f
+        P = from_a * from_a - push
+        N = from_b * from_b + push
+
+        # d_P and d_N are the derivatives of the value with respect to each instance's P and N.
+        r_neg, c_neg = objective._select(N - s_neg, index)
+        d_N = neg * c_neg * (1 / beta)
+        value = (neg * (s_neg + r_neg * (1 / beta))).sum() - (1 + omega) * gamma * gamma
+        d_s_neg, d_s_pos = (neg - d_N).sum(), None
+        if s_pos is None:
+            d_P = pos
+            value = value + (pos * P).sum()
+        else:
+            r_pos, c_pos = objective._select(P - s_pos, index)
+            d_P = pos * c_pos * (1 / alpha)
+            value = value + (pos * (s_pos + r_pos * (1 / alpha))).sum()
+            d_s_pos = (pos - d_P).sum()
+
+        toward_a, toward_b, d_push = d_P * from_a, d_N * from_b, d_N - d_P
+        d_f = torch.add(slope * d_push, toward_a + toward_b, alpha=2)
+        d_a, d_b = -2 * toward_a.sum(), -2 * toward_b.sum()
+        d_gamma = 2 * (d_push * f).sum() - 2 * (1 + omega) * gamma
+
+        d_theta_b = d_theta_a = None
+        if theta_b is not None:  # −θ_b(b − 1 − γ)
+            d_theta_b = 1 + gamma - b
+            value, d_b, d_gamma = value + theta_b * d_theta_b, d_b - theta_b, d_gamma + theta_b
+        if theta_a is not None:  # −θ_a(−a − γ)
+            d_theta_a = a + gamma
+            value, d_a, d_gamma = value + theta_a * d_theta_a, d_a + theta_a, d_gamma + theta_a
+        ctx.save_for_backward(d_f, d_a, d_b, d_gamma, d_s_neg, d_s_pos, d_theta_b, d_theta_a)
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = ctx.saved_tensors
+        scaled = iter(torch._foreach_mul([g for g in gradients if g is not None], grad))
+        return None, None, None, None, *(None if g is None else next(scaled) for g in gradients)
+
+
+class MinimaxObjective(nn.Module, ABC):
+    """The instance-wise minimax form of the squared partial-AUC risk; subclasses say how instances are selected.
+
+    For a batch of scores f and labels y, with p the fraction of positives:
+
+        P = (f − a)² − 2(1 + γ)f,        N = (f − b)² + 2(1 + γ)f,
+        one-way:  mean[ y/p · P ]                   + mean[ (1−y)/(1−p) · (s' + r(N − s')/β) ] − (1+ω)γ²
+        two-way:  mean[ y/p · (s + r(P − s)/α) ]    + mean[ (1−y)/(1−p) · (s' + r(N − s')/β) ] − (1+ω)γ²
+
+    to be minimised over the network, a, b, s, s' and maximised over γ ∈ [max(−a, b−1), 1] (one-way: [b−1, 1]).
+    With r(x) = [x]₊ and ω = 0 the saddle value plus one is the mean of (1 − (f₊ − f₋))² over the selected pairs.
+
+    ========== ============= ============================================================================
+    the paper  here          meaning at the saddle point
+    ========== ============= ============================================================================
+    a, b       ``a, b``      mean score of the selected positives, of the selected negatives
+    γ          ``gamma``     b − a (divided by 1 + ω)
+    s'         ``s_neg``     threshold on N: the negatives above it are selected
+    s          ``s_pos``     threshold on P: the positives above it are selected (two-way only)
+    θ_b, θ_a   ``theta_*``   multipliers of γ ≥ b − 1 and (two-way only) of γ ≥ −a
+    β, α       ``max_fpr``,  selected fractions: β is the largest false-positive rate, α = 1 − the smallest
+               ``min_tpr``   true-positive rate
+    ========== ============= ============================================================================
+
+    The cost is linear in the batch, nothing is exchanged between processes, and nothing in the computation
+    waits for the device.
+    """
+
+    a: nn.Parameter
+    b: nn.Parameter
+    gamma: nn.Parameter
+    s_neg: nn.Parameter
+    s_pos: nn.Parameter | None
+    theta_b: nn.Parameter | None
+    theta_a: nn.Parameter | None
+
+    def __init__(
+        self,
+        max_fpr: float,
+        min_tpr: float,
+        prior: float | None,
+        omega: float,
+        constraint: Constraint,
+        a: float,
+        b: float,
+        gamma: float,
+        s_neg: float | None,
+        s_pos: float | None,
+    ) -> None:
+        super().__init__()
+        self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
+        if prior is not None and not 0 < prior < 1:
+            raise InputError(
+                f"`prior` is the fraction of positives in the training batches, in (0, 1), got {prior!r}: give that "
+                "fraction, or leave it out to use each batch's own."
+            )
+        if not omega >= 0:
+            raise InputError(f"`omega` must be at least 0, got {omega!r}: it is the strength of a penalty.")
+        if constraint not in get_args(Constraint):
+            raise InputError(f"`constraint` must be one of {get_args(Constraint)}, got {constraint!r}.")
+        if s_pos is not None and not self.region.is_two_way:
+            raise InputError(
+                f"`s_pos` belongs to the two-way objective, got {s_pos!r} with min_tpr=0: leave it out."
+            )
+        self.prior = prior
+        self.omega = omega
+        self.constraint = constraint
+
+        # On [0, 1] the smallest N is b² and the smallest P is (1−a)² − 2(1+γ): thresholds there select every
+        # instance. A threshold that starts above the losses selects none, and training need not recover.
+        initial = {"a": a, "b": b, "gamma": gamma, "s_neg": b * b if s_neg is None else s_neg}
+        if self.region.is_two_way:
+            initial["s_pos"] = (1 - a) ** 2 - 2 * (1 + gamma) if s_pos is None else s_pos
+        for name, value in initial.items():
+            low, high = BOXES[name]
+            if not low <= value <= high:
+                raise InputError(f"`{name}` must start in its box [{low:g}, {high:g}], got {value!r}.")
+        lowest_gamma = max(-a, b - 1) if self.region.is_two_way else b - 1
+        if gamma < lowest_gamma:
+            raise InputError(
+                f"`gamma` must start at or above {lowest_gamma:g} for a={a!r} and b={b!r}, got {gamma!r}: "
+                "the paper's advice is 0."
+            )
+        if constraint == "lagrangian":
+            initial["theta_b"] = 0.0
+            if self.region.is_two_way:
+                initial["theta_a"] = 0.0
+        for name in BOXES:
+            value_or_none = initial.get(name)
+            parameter = None if value_or_none is None else nn.Parameter(torch.tensor(float(value_or_none)))
+            self.register_parameter(name, parameter)
+
+    def forward(
+        self,
+        scores: Tensor,
+        target: Tensor,
+        index: Tensor | None = None,
+        normalizer: Tensor | float | None = None,
+    ) -> Tensor:
+        """The objective of a batch, a scalar: descend on the network, a, b, s, s', θ and ascend on γ.
+
+        A batch without positives, or without negatives, is legal: that part contributes zero.
+
+        Args:
+            scores: Sigmoid outputs in [0, 1], shape ``(B,)``. Half precision is widened to float32.
+            target: 1 for positives, 0 for negatives, shape ``(B,)``.
+            index: Position of each instance in the training set, shape ``(B,)``; only UPAUCI's stored weights
+                need it.
+            normalizer: What the sum over the instances is divided by; left out, B. On several processes give
+                the mean of their batch sizes (and a fixed ``prior``): the average of the processes' gradients
+                is then the gradient of the union batch, however uneven the shards.
+        """
+        f, y = self._checked(scores, target, index)
+        value: Tensor = _Objective.apply(
+            self,
+            index,
+            y,
+            max(len(f), 1) if normalizer is None else normalizer,
+            f,
+            self.a,
+            self.b,
+            self.gamma,
+            self.s_neg,
+            self.s_pos,
+            self.theta_b,
+            self.theta_a,
+        )
+        return value
+
+    @torch.no_grad()
+    def initialize_(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> None:
+        """Set every variable to its optimum for fixed scores, such as those of the training set after a warm-up.
+
+        a and b become the means of the selected positives and negatives, γ their difference over 1 + ω, s' and s
+        the losses of the last selected instances, θ zero, and stored weights 1 on the selected instances and 0 on
+        the others. Selection is by exact counts, at least one instance of each class. Not for the hot path: it
+        sorts, and waits for the device.
+
+        Args:
+            scores: Sigmoid outputs in [0, 1], shape ``(n,)``, of all processes if there are several.
+            target: 1 for positives, 0 for negatives, shape ``(n,)``.
+            index: Position of each instance in the training set, shape ``(n,)``; for UPAUCI's stored weights.
+        """
+        f, y = self._checked(scores, target, index)
+        if not bool(((f >= 0) & (f <= 1)).all()):
+            raise InputError(
+                f"`scores` must be in [0, 1], got values from {f.min().item():g} to {f.max().item():g}: "
+                "give the sigmoid of the network's outputs, and no NaN."
+            )
+        is_pos = y > 0
+        n_pos = int(is_pos.sum())
+        n_neg = len(f) - n_pos
+        if n_pos == 0 or n_neg == 0:
+            raise InputError(
+                f"`target` must hold both classes, got {n_pos} positives and {n_neg} negatives: initialise from "
+                "the whole training set."
+            )
+        k_pos = max(1, select_count(n_pos, self.region.alpha))
+        k_neg = max(1, select_count(n_neg, self.region.beta))
+        hard_pos = f.masked_fill(~is_pos, torch.inf).topk(k_pos, largest=False)
+        hard_neg = f.masked_fill(is_pos, -torch.inf).topk(k_neg)
+        a, b = hard_pos.values.mean(), hard_neg.values.mean()
+        gamma = (b - a) / (1 + self.omega)
+        optimum = {"a": a, "b": b, "gamma": gamma}
+        f_neg, f_pos = hard_neg.values[-1], hard_pos.values[-1]
+        optimum["s_neg"] = (f_neg - b) ** 2 + 2 * (1 + gamma) * f_neg
+        optimum["s_pos"] = (f_pos - a) ** 2 - 2 * (1 + gamma) * f_pos
+        for name, parameter in self.named_parameters(recurse=False):
+            parameter.copy_(optimum.get(name, torch.zeros_like(parameter)).clamp(*BOXES[name]))
+        selected = torch.zeros_like(is_pos)
+        selected[hard_pos.indices] = True
+        selected[hard_neg.indices] = True
+        self._initialize_weights_(selected, is_pos, index)
+
+    def param_groups(self, lr: float | None = None, lr_ascent: float | None = None) -> list[dict[str, Any]]:
+        """The objective's groups for :class:`~pauc_lightning.optim.ASGDA`: descent variables, then γ, with boxes.
+
+        Args:
+            lr: Step size of the descent variables; left out, the optimizer's.
+            lr_ascent: Step size of γ; left out, the optimizer's.
+
+        Example:
+            >>> from pauc_lightning.objectives import PAUCI
+            >>> from pauc_lightning.optim import ASGDA
+            >>> network, loss_fn = torch.nn.Linear(5, 1), PAUCI(max_fpr=0.3)
+            >>> opt = ASGDA([{"params": network.parameters()}, *loss_fn.param_groups()], weight_decay=1e-4)
+            >>> [group["weight_decay"] for group in opt.param_groups]
+            [0.0001, 0.0, 0.0]
+        """
+        descent = {name: p for name, p in self.named_parameters(recurse=False) if name != "gamma"}
+        boxes = [BOXES[name] for name in descent]
+        gamma_box = BOXES["gamma"] if self.constraint == "lagrangian" else self._gamma_box
+        groups: list[dict[str, Any]] = [
+            {"params": list(descent.values()), "box": boxes, "weight_decay": 0.0},
+            {"params": [self.gamma], "box": gamma_box, "weight_decay": 0.0, "ascent": True},
+        ]
+        for group, step in zip(groups, (lr, lr_ascent), strict=True):
+            if step is not None:
+                group["lr"] = step
+        return groups
+
+    def variables(self) -> dict[str, Tensor]:
+        """The scalar variables by name, detached, for logging."""
+        return {name: parameter.detach() for name, parameter in self.named_parameters(recurse=False)}
+
+    def extra_repr(self) -> str:
+        """The region and the settings, for printing."""
+        return (
+            f"max_fpr={self.region.max_fpr:g}, min_tpr={self.region.min_tpr:g}, prior={self.prior}, "
+            f"omega={self.omega:g}, constraint={self.constraint!r}"
+        )
+
+    # ------------------------------------------------------------------ for subclasses
+
+    @abstractmethod
+    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+        """r(x) and its derivative r'(x) for x = loss − threshold, both of shape ``(B,)``."""
+
+    def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
+        """Store the selection of :meth:`initialize_`, where weights are stored."""
+
+    def _checked(self, scores: Tensor, target: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Scores (in float32 at least) and labels as numbers of the same type."""
+        if scores.ndim != 1 or target.shape != scores.shape:
+            raise InputError(
+                f"`scores` and `target` must be one-dimensional and equally long, got shapes {tuple(scores.shape)} "
+                f"and {tuple(target.shape)}: squeeze or index them to (batch,)."
+            )
+        if not scores.is_floating_point():
+            raise InputError(f"`scores` must be floating-point numbers in [0, 1], got {scores.dtype}.")
+        if index is not None and (
+            index.shape != scores.shape or index.dtype not in (torch.int32, torch.int64)
+        ):
+            raise InputError(
+                f"`index` must hold one integer per score, got shape {tuple(index.shape)} of {index.dtype} for "
+                f"scores of shape {tuple(scores.shape)}."
+            )
+        f = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+        return f, target.to(f.dtype)
+
+    def _class_weights(self, y: Tensor, normalizer: Tensor | float) -> tuple[Tensor, Tensor]:
+        """y/(p·|B|) and (1−y)/((1−p)·|B|), |B| being the normalizer."""
+        if self.prior is not None:
+            return y * (1 / (self.prior * normalizer)), (1 - y) * (1 / ((1 - self.prior) * normalizer))
+        # p is the batch's own fraction; a class that is missing has no instance to weigh, whatever the divisor.
+        n_pos = y.sum()
+        scale = len(y) / normalizer
+        return y * (scale / n_pos.clamp(min=1)), (1 - y) * (scale / (len(y) - n_pos).clamp(min=1))
+
+    def _gamma_box(self) -> tuple[Tensor, float]:
+        """γ's range at the current a and b: [max(−a, b−1), 1], one-way [b−1, 1]."""
+        low = self.b.detach() - 1
+        if self.region.is_two_way:
+            low = torch.maximum(low, -self.a.detach())
+        return low, 1.0

@@ -1,0 +1,75 @@
+"""PAUCI: the partial AUC's minimax objective with a softplus in place of the selection's hinge."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.minimax import Constraint, MinimaxObjective
+
+
+class PAUCI(MinimaxObjective):
+    """The surrogate objective G^{κ,ω}: r(x) = log(1 + e^{κx})/κ, which exceeds [x]₊ by at most log(2)/κ.
+
+    The gap to the exact objective is O(1/κ). At the optimal threshold the *mean weight* of the negatives, not the
+    fraction of negatives above the threshold, equals β; see :class:`MinimaxObjective` for the equations and the
+    letters. κ is the sharpness on the scale of the losses, which span an interval of length at most 5.
+
+    Args:
+        max_fpr: Largest false-positive rate that counts; the paper's beta.
+        min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way objective.
+        prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
+            batch's own.
+        kappa: Sharpness of the softplus. The paper tunes it in [2, 6].
+        omega: Strength of the penalty on gamma. The objective is strongly concave in gamma if kappa <= 2 + 2 omega.
+        constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
+        a: Initial a, in [0, 1].
+        b: Initial b, in [0, 1].
+        gamma: Initial gamma, in [-1, 1].
+        s_neg: Initial threshold on the negatives' losses, in [0, 5]; left out, the one that selects all.
+        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
+
+    Example:
+        >>> loss_fn = PAUCI(max_fpr=0.5, kappa=2.0)
+        >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
+        >>> loss_fn.initialize_(scores, target)
+        >>> {name: round(value.item(), 2) for name, value in loss_fn.variables().items()}
+        {'a': 0.9, 'b': 0.6, 'gamma': -0.3, 's_neg': 0.84}
+        >>> loss_fn(scores, target).backward()
+    """
+
+    def __init__(
+        self,
+        max_fpr: float,
+        min_tpr: float = 0.0,
+        prior: float | None = None,
+        kappa: float = 2.0,
+        omega: float = 0.0,
+        constraint: Constraint = "projection",
+        a: float = 1.0,
+        b: float = 0.0,
+        gamma: float = 0.0,
+        s_neg: float | None = None,
+        s_pos: float | None = None,
+    ) -> None:
+        super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
+        if not kappa > 0:
+            raise InputError(f"`kappa` must be positive, got {kappa!r}: the paper tunes it in [2, 6].")
+        self.kappa = kappa
+        if kappa > 2 + 2 * omega:
+            warnings.warn(
+                f"kappa={kappa:g} exceeds 2 + 2*omega = {2 + 2 * omega:g}: the objective need not be strongly "
+                f"concave in gamma. Lower kappa, or raise omega to {kappa / 2 - 1:g}.",
+                stacklevel=2,
+            )
+
+    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+        return softplus(excess, beta=self.kappa), torch.sigmoid(self.kappa * excess)
+
+    def extra_repr(self) -> str:
+        """The region and the settings, for printing."""
+        return f"{super().extra_repr()}, kappa={self.kappa:g}"

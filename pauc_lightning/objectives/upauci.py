@@ -1,0 +1,188 @@
+"""UPAUCI: the partial AUC's minimax objective, unbiased, with a selection weight per instance."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from pauc_lightning.distributed import gather
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.minimax import UNIT_BOX, Constraint, MinimaxObjective
+
+Weights = Literal["closed_form", "ascent"]
+
+
+class UPAUCI(MinimaxObjective):
+    """The unbiased objective H − ω(γ² + c²): r(x) = c·x − ωc² with a weight c ∈ [0, 1], maximised over c.
+
+    [x]₊ = max over c of c·x, so ω = 0 is the exact partial-AUC risk. The penalty on c stands inside the mean over
+    the instances: read as a sum over the training set it would outweigh the data n times. See
+    :class:`MinimaxObjective` for the equations and the letters.
+
+    Two schemes for c:
+
+    - ``closed_form``: c = clip(x/(2ω), 0, 1), the inner maximum, at every evaluation (ω = 0: 1[x > 0]). No memory.
+    - ``ascent``: one stored weight per training instance (4 bytes), moved by :meth:`ascend_` when the instance is
+      visited. Both evaluations of an optimizer step read the stored weights and leave them alone.
+
+    Args:
+        max_fpr: Largest false-positive rate that counts; the paper's beta.
+        min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way objective.
+        prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
+            batch's own.
+        omega: Strength of the penalty on gamma and on the weights.
+        constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
+        weights: How the selection weights are maximised: "closed_form" or "ascent".
+        train_size: Number of training instances; needed for "ascent".
+        c_step: Step size of the stored weights; for "ascent".
+        a: Initial a, in [0, 1].
+        b: Initial b, in [0, 1].
+        gamma: Initial gamma, in [-1, 1].
+        s_neg: Initial threshold on the negatives' losses, in [0, 5]; left out, the one that selects all.
+        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
+        c: Initial value of all stored weights, in [0, 1]; for "ascent".
+
+    Example:
+        >>> loss_fn = UPAUCI(max_fpr=0.5, omega=0.0)
+        >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
+        >>> loss_fn.initialize_(scores, target)
+        >>> 1 + loss_fn(scores, target)  # (1 - (0.9 - 0.6))², the risk of the only selected pair
+        tensor(0.4900, grad_fn=<AddBackward0>)
+    """
+
+    c: Tensor | None
+
+    def __init__(
+        self,
+        max_fpr: float,
+        min_tpr: float = 0.0,
+        prior: float | None = None,
+        omega: float = 0.1,
+        constraint: Constraint = "projection",
+        weights: Weights = "closed_form",
+        train_size: int | None = None,
+        c_step: float = 0.1,
+        a: float = 1.0,
+        b: float = 0.0,
+        gamma: float = 0.0,
+        s_neg: float | None = None,
+        s_pos: float | None = None,
+        c: float = 1.0,
+    ) -> None:
+        super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
+        if weights not in get_args(Weights):
+            raise InputError(f"`weights` must be one of {get_args(Weights)}, got {weights!r}.")
+        if not 0 <= c <= 1:
+            raise InputError(f"`c` must start in its box [0, 1], got {c!r}.")
+        if not c_step > 0:
+            raise InputError(f"`c_step` must be positive, got {c_step!r}.")
+        if weights == "ascent" and (train_size is None or train_size < 1):
+            raise InputError(
+                f"`train_size` must be the number of training instances for weights='ascent', got {train_size!r}: "
+                "there is one stored weight per instance."
+            )
+        self.weights = weights
+        self.c_step = c_step
+        stored = torch.full((train_size,), float(c)) if weights == "ascent" and train_size else None
+        self.register_buffer("c", stored)
+
+    @property
+    def per_instance_buffers(self) -> tuple[str, ...]:
+        """Buffers of the training set's length: equal on all ranks already, not to be broadcast by DDP."""
+        return () if self.c is None else ("c",)
+
+    def forward(
+        self,
+        scores: Tensor,
+        target: Tensor,
+        index: Tensor | None = None,
+        normalizer: Tensor | float | None = None,
+    ) -> Tensor:
+        """The objective of a batch, as in :meth:`MinimaxObjective.forward`.
+
+        Stored weights need ``index``; in ``eval()`` mode they give way to the inner maximum, so that the loss can
+        be computed on data that has no weights, such as a validation set.
+        """
+        if self.c is not None and self.training:
+            self._check_index(index)
+        return super().forward(scores, target, index, normalizer)
+
+    @torch.no_grad()
+    def ascend_(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
+        """One ascent step of the visited instances' stored weights: c ← clip(c + step·(x − 2ωc), 0, 1).
+
+        x − 2ωc is the instance's own derivative. The 1/|B| of the batch mean is left out: c_i occurs in no term
+        but its own, so the saddle point stays where it is and is reached while each instance is visited a few
+        times only.
+
+        Call it once per batch, before the two evaluations of the optimizer's step: the step's estimator takes
+        the difference of two gradients on the batch for the difference of the two points on *all* data, and a
+        change of c in between, which concerns this batch alone, would be counted n/|B| times too often.
+
+        An index that occurs k times in a batch makes k steps, added up and clipped once. On several processes
+        every one applies the steps of all, so the weights stay equal everywhere; what is exchanged is of the
+        batch's size. In the one-way objective positives have no weight, and theirs stays as it is.
+
+        Args:
+            scores: Sigmoid outputs in [0, 1], shape ``(B,)``.
+            target: 1 for positives, 0 for negatives, shape ``(B,)``.
+            index: Position of each instance in the training set, shape ``(B,)``.
+        """
+        if self.c is None:
+            raise InputError("`ascend_` is for weights='ascent', this objective has weights='closed_form'.")
+        f, y = self._checked(scores, target, index)
+        self._check_index(index)
+        push = 2 * (1 + self.gamma) * f
+        excess = (f - self.b) ** 2 + push - self.s_neg
+        is_weighted = y == 0
+        if self.s_pos is not None:
+            excess = torch.where(is_weighted, excess, (f - self.a) ** 2 - push - self.s_pos)
+            is_weighted = torch.ones_like(is_weighted)
+        step = self.c_step * is_weighted * (excess - 2 * self.omega * self.c.index_select(0, index))
+        index, step = gather(index.long()), gather(step.to(self.c.dtype))
+        # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.
+        self.c.index_put_((index,), step, accumulate=True)
+        self.c.index_copy_(0, index, self.c.index_select(0, index).clamp_(*UNIT_BOX))
+
+    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+        if self.c is not None and self.training and index is not None:
+            c = self.c.index_select(0, index).to(excess.dtype)
+        elif self.omega > 0:
+            c = (excess * (0.5 / self.omega)).clamp(*UNIT_BOX)
+        else:
+            c = (excess > 0).to(excess.dtype)
+        return c * (excess - self.omega * c), c
+
+    def _check_index(self, index: Tensor | None) -> None:
+        if self.c is None:
+            return
+        if index is None:
+            raise InputError(
+                "`index` is needed with weights='ascent': give the position of each instance in the training set, "
+                "or use weights='closed_form'."
+            )
+        # Only where reading the values is free: on a GPU it would stall the step, and the kernel itself checks.
+        if index.device.type == "cpu" and len(index) > 0:
+            low, high = (int(value) for value in index.aminmax())
+            if low < 0 or high >= len(self.c):
+                raise InputError(
+                    f"`index` must be in [0, {len(self.c)}), got values from {low} to {high}: `train_size` is "
+                    f"{len(self.c)}; is it the size of the training set, and are these positions in it?"
+                )
+
+    def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
+        if self.c is None:
+            return
+        self._check_index(index)
+        assert index is not None
+        weights = selected.to(self.c.dtype)
+        if not self.region.is_two_way:
+            weights = torch.where(is_pos, self.c.index_select(0, index), weights)
+        self.c.index_copy_(0, index.long(), weights)
+
+    def extra_repr(self) -> str:
+        """The region and the settings, for printing."""
+        stored = "" if self.c is None else f", train_size={len(self.c)}, c_step={self.c_step:g}"
+        return f"{super().extra_repr()}, weights={self.weights!r}{stored}"

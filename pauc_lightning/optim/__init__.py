@@ -1,0 +1,5 @@
+"""The optimizer of the minimax objectives: a plain ``torch.optim.Optimizer``."""
+
+from pauc_lightning.optim.asgda import ASGDA
+
+__all__ = ["ASGDA"]

@@ -1,0 +1,131 @@
+"""AGD-SBCD: approximated gradient descent on a Moreau envelope, with an inner loop over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+
+from pauc_lightning.errors import InputError
+
+
+class InnerLoops:
+    """Where AGD-SBCD stands: iteration t of the k-th inner loop, which has T_k = T₀ (k + 1)² iterations.
+
+    One batch is one iteration. The optimizer advances it and saves it; the objective reads it.
+
+    Args:
+        first_length: T₀. The authors use 50; the loops of 50, 200, 450, ... iterations then end at
+            iterations 50, 250, 700, ...
+
+    Example:
+        >>> loops = InnerLoops(first_length=2)
+        >>> [(loops.k, loops.t, loops.length, loops.advance()) for _ in range(3)]
+        [(0, 0, 2, None), (0, 1, 2, None), (1, 0, 8, None)]
+    """
+
+    def __init__(self, first_length: int = 50) -> None:
+        if first_length < 1:
+            raise InputError(f"`first_length` is a number of iterations, at least 1, got {first_length!r}.")
+        self.first_length = first_length
+        self.k = 0
+        self.t = 0
+
+    @property
+    def length(self) -> int:
+        """T_k of the loop that runs."""
+        return self.first_length * (self.k + 1) ** 2
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the loop ends with this iteration."""
+        return self.t == self.length - 1
+
+    def advance(self) -> None:
+        """Go to the next iteration, and after a loop's last to the next loop."""
+        self.k, self.t = (self.k + 1, 0) if self.is_last else (self.k, self.t + 1)
+
+
+class AGDSBCD(torch.optim.Optimizer):
+    """The network's part of AGD-SBCD (Yao, Lin and Yang 2022), one inner iteration per ``step()``.
+
+    The parameters hold v. Loop k starts at v = w and makes T_k proximal steps along the batch gradients G,
+
+        v ← (η' w + μ' v − η' μ' G) / (η' + μ'),        η' = c / (k + 1),
+
+    which solve min_v G·v + |v − w|²/(2μ') + |v − v_old|²/(2η'). When the loop ends, with v̄ the mean of its
+    T_k new iterates, (w − v̄)/μ' approximates the envelope's gradient and the outer step is
+
+        w ← w − (γ'/μ') (w − v̄),        v ← w.
+
+    All of it is for regions that start at false-positive rate 0, where the second inner loop of the paper
+    returns w itself. μ' and γ' are the paper's with its sums replaced by means over pairs. The published T_k
+    grow fast: an epoch of 10 batches sees its first outer step after 5 epochs and the third after 70.
+
+    Args:
+        params: Parameters or groups, as for every torch optimizer.
+        loops: The position that this optimizer and the AGD-SBCD objective share.
+        lr: c of the inner step size c/(k + 1); the authors tune it in [1e-5, 1].
+        mu: μ', the smoothing of the envelope; a large one lets the inner loop go far.
+        gamma: γ', the outer step size; the authors tune it in {100, 1000, 2000}. γ' = μ' sets w to v̄.
+        weight_decay: L2 penalty, added to G.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
+        loops: InnerLoops,
+        lr: float = 1e-2,
+        mu: float = 1e3,
+        gamma: float = 1e3,
+        weight_decay: float = 0.0,
+    ) -> None:
+        for name, value in (("lr", lr), ("mu", mu), ("gamma", gamma)):
+            if not value > 0:
+                raise InputError(f"`{name}` must be above 0, got {value!r}.")
+        if weight_decay < 0:
+            raise InputError(f"`weight_decay` must not be negative, got {weight_decay!r}: 0 switches it off.")
+        super().__init__(params, {"lr": lr, "mu": mu, "gamma": gamma, "weight_decay": weight_decay})
+        self.loops = loops
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """One inner iteration; also the outer step if it is the loop's last."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            eta, mu = group["lr"] / (self.loops.k + 1), group["mu"]
+            for v in group["params"]:
+                state = self.state[v]
+                if not state:
+                    state["w"], state["v_mean"] = v.clone(), torch.zeros_like(v)
+                w, v_mean = state["w"], state["v_mean"]
+                gradient = v.grad if v.grad is not None else torch.zeros_like(v)
+                gradient = gradient + group["weight_decay"] * v
+                # The same as the formula above, written as increments so that a large μ' loses no digits.
+                v.add_(w - v, alpha=eta / (eta + mu)).sub_(gradient, alpha=eta * mu / (eta + mu))
+                v_mean.add_(v - v_mean, alpha=1 / (self.loops.t + 1))
+                if self.loops.is_last:
+                    w.add_(v_mean - w, alpha=group["gamma"] / mu)
+                    v.copy_(w)
+        self.loops.advance()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """The usual state, and where the loops stand."""
+        return {**super().state_dict(), "loops": {"k": self.loops.k, "t": self.loops.t}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore the state and the position of the loops, which the objective shares."""
+        super().load_state_dict(state_dict)
+        self.loops.k, self.loops.t = state_dict["loops"]["k"], state_dict["loops"]["t"]

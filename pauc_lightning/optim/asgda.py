@@ -1,0 +1,229 @@
+"""ASGDA: accelerated stochastic gradient descent ascent with momentum-based variance reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from pauc_lightning.errors import InputError
+
+Bound: TypeAlias = "float | Tensor"
+Box: TypeAlias = "tuple[Bound, Bound] | Callable[[], tuple[Bound, Bound]]"
+"""Bounds of a parameter: a pair, or a function that gives the pair of the moment."""
+
+
+class ASGDA(Optimizer):
+    """Descends on some parameter groups and ascends on others, each within its box (Algorithm 1 of the paper).
+
+    With g(x) the gradient on the current mini-batch, for descent (−) and ascent (+) groups alike:
+
+        η_t = min(1, k / (m + t)^⅓)
+        x_{t+1} = (1 − η_t) x_t + η_t Π(x_t ∓ lr · v_t)
+        v_{t+1} = g(x_{t+1}) + (1 − ρ)(v_t − g(x_t)),        ρ = min(1, ι η_t²)
+
+    The two gradients belong to the same mini-batch. It is drawn after x_{t+1} is determined by v_t, so one step
+    evaluates twice: at the point where it stands, then, having moved, at the new one. As v_0 = 0, the first move
+    is zero.
+
+    Besides the options of this constructor a group may set ``ascent`` (bool), ``iota``, and ``box``: a pair (low,
+    high), a function that returns one, or a list of these (or None) with one entry per parameter. A box that is a
+    function is asked before the move, for the projection, and after it, so that a bound that depends on other
+    parameters holds at the new point.
+
+    Weight decay pulls towards zero in both directions: lr · weight_decay · x_t is subtracted from the argument of
+    the projection. It is known exactly, so it is kept out of v, which would only follow it with a delay.
+
+    Args:
+        params: Parameters to descend on, or groups.
+        lr: Step size of the descent groups; the paper's nu.
+        lr_ascent: Step size of the ascent groups; the paper's lambda. Left out, the same as `lr`.
+        k: Numerator of eta.
+        m: Offset of the step count in eta.
+        iota_descent: Forgetting factor of the descent groups' estimators; the paper's iota_1.
+        iota_ascent: Forgetting factor of the ascent groups' estimators; the paper's iota_2.
+        weight_decay: Strength of the pull towards zero.
+        warm_start: Start the estimators at the first gradient instead of zero.
+
+    Example:
+        The saddle point of x² + xy − y² (min over x, max over y) is the origin:
+
+        >>> x, y = torch.nn.Parameter(torch.tensor(1.0)), torch.nn.Parameter(torch.tensor(-1.0))
+        >>> opt = ASGDA([{"params": [x]}, {"params": [y], "ascent": True, "box": (-1, 1)}], lr=0.2)
+        >>> def closure():
+        ...     opt.zero_grad()
+        ...     value = x**2 + x * y - y**2
+        ...     value.backward()
+        ...     return value
+        >>> for _ in range(500):
+        ...     value = opt.step(closure)
+        >>> x.abs().item() < 1e-3, y.abs().item() < 1e-3
+        (True, True)
+    """
+
+    evaluations_per_step: ClassVar[int] = 2
+    """How often one step calls its closure."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
+        lr: float = 0.05,
+        lr_ascent: float | None = None,
+        k: float = 1.0,
+        m: float = 500.0,
+        iota_descent: float = 3.0,
+        iota_ascent: float = 3.0,
+        weight_decay: float = 0.0,
+        warm_start: bool = False,
+    ) -> None:
+        self._ascent_defaults = {"lr": lr if lr_ascent is None else lr_ascent, "iota": iota_ascent}
+        self._pending: list[tuple[list[Tensor], float]] | None = None
+        defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}
+        super().__init__(params, {**defaults, "warm_start": warm_start, "ascent": False, "box": None, "t": 0})
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group, with the step size and forgetting factor of its direction unless it brings its own."""
+        group = dict(param_group)
+        if not isinstance(group["params"], (Tensor, set)):
+            group["params"] = list(group["params"])  # it may be a generator, and its length is needed
+        if group.get("ascent", False):
+            group = {**self._ascent_defaults, **group}
+        for name in ("lr", "iota", "weight_decay", "k", "m"):
+            value = group.get(name, self.defaults[name])
+            if not value >= 0 or (name in ("k", "m") and value == 0):
+                accepted = "positive" if name in ("k", "m") else "at least 0"
+                raise InputError(f"`{name}` must be {accepted}, got {value!r}.")
+        n_params = 1 if isinstance(group["params"], Tensor) else len(group["params"])
+        group["box"] = _box_per_parameter(group.get("box", self.defaults["box"]), n_params)
+        super().add_param_group(group)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of Algorithm 1: evaluate, move, evaluate, refresh the estimators.
+
+        Args:
+            closure: Clears the gradients, computes the loss at the current point, calls ``backward`` and returns
+                the loss. It is called twice and must see the same mini-batch, augmentation and dropout noise both
+                times. Without it the step completes a :meth:`move`: the second half, for drivers (such as a
+                gradient scaler) that evaluate by themselves.
+
+        Returns:
+            The loss at the point before the move, or None without a closure.
+        """
+        if closure is None:
+            self.refresh()
+            return None
+        with torch.enable_grad():
+            loss = closure()
+        self.move()
+        with torch.enable_grad():
+            closure()
+        self.refresh()
+        return loss
+
+    @torch.no_grad()
+    def move(self) -> None:
+        """First half of a step: with the gradients at the current point in ``.grad``, go to the next point.
+
+        The gradients do not enter the move; what :meth:`refresh` needs of them is held until then.
+        """
+        bounds = [[box() if callable(box) else box for box in group["box"]] for group in self.param_groups]
+        pending: list[tuple[list[Tensor], float]] = []
+        for group, group_bounds in zip(self.param_groups, bounds, strict=True):
+            x, v, g = group["params"], self._estimators(group), _gradients(group)
+            eta = min(1.0, group["k"] / (group["m"] + group["t"]) ** (1 / 3))
+            signed_lr = -group["lr"] if group["ascent"] else group["lr"]
+            goal = torch._foreach_mul(v, -signed_lr)
+            torch._foreach_add_(goal, x, alpha=1 - group["lr"] * group["weight_decay"])
+            for point, bound in zip(goal, group_bounds, strict=True):
+                _project_(point, bound)
+            torch._foreach_lerp_(x, goal, eta)
+            group["t"] += 1
+            pending.append((list(torch._foreach_sub(v, g)), min(1.0, group["iota"] * eta**2)))
+        for group in self.param_groups:
+            for point, box in zip(group["params"], group["box"], strict=True):
+                if callable(box):  # its bounds have moved with the other parameters
+                    _project_(point, box())
+        self._pending = pending
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        """Second half of a step: with the gradients at the new point in ``.grad``, renew the estimators."""
+        if self._pending is None:
+            raise InputError(
+                "`ASGDA.step()` without a closure only completes a step that `move()` has begun: call "
+                "`step(closure)`, whose closure evaluates the loss twice."
+            )
+        for group, (surplus, rho) in zip(self.param_groups, self._pending, strict=True):
+            torch._foreach_mul_(surplus, 1 - rho)
+            torch._foreach_add_(surplus, _gradients(group))
+            for x, v in zip(group["params"], surplus, strict=True):
+                self.state[x]["v"] = v
+        self._pending = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Step counts, options and estimators. Boxes are left out: they belong to the code, not to the run."""
+        state = super().state_dict()
+        for group in state["param_groups"]:
+            del group["box"]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue where ``state_dict`` was taken; this optimizer's boxes stay."""
+        boxes = [group["box"] for group in self.param_groups]
+        super().load_state_dict(state_dict)
+        for group, box in zip(self.param_groups, boxes, strict=True):
+            group["box"] = box
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_ascent_defaults": self._ascent_defaults}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._pending = None
+
+    def _estimators(self, group: dict[str, Any]) -> list[Tensor]:
+        """The estimator v of every parameter of the group, made on first use."""
+        for x in group["params"]:
+            if "v" not in self.state[x]:
+                v = torch.zeros_like(x, memory_format=torch.preserve_format)
+                if group["warm_start"] and x.grad is not None:
+                    v.copy_(x.grad)
+                self.state[x]["v"] = v
+        return [self.state[x]["v"] for x in group["params"]]
+
+
+def _gradients(group: dict[str, Any]) -> list[Tensor]:
+    """The gradient of every parameter of the group; zero where the loss did not reach it."""
+    gradients = [torch.zeros_like(x) if x.grad is None else x.grad for x in group["params"]]
+    if any(g.is_sparse for g in gradients):
+        raise InputError(
+            "ASGDA needs dense gradients, got a sparse one: build the embedding with sparse=False."
+        )
+    return gradients
+
+
+def _project_(point: Tensor, bounds: tuple[Bound, Bound] | None) -> None:
+    if bounds is not None:
+        low, high = bounds
+        point.clamp_(min=low).clamp_(max=high)
+
+
+def _box_per_parameter(box: Any, n_params: int) -> list[Box | None]:
+    boxes = box if isinstance(box, list) else [box] * n_params
+    if len(boxes) != n_params:
+        raise InputError(
+            f"`box` is a list of {len(boxes)} for {n_params} parameters: give one entry for each."
+        )
+    for entry in boxes:
+        is_pair = isinstance(entry, tuple) and len(entry) == 2
+        if not (entry is None or callable(entry) or is_pair):
+            raise InputError(
+                f"`box` must be a pair (low, high), a function that returns one, None, or a list of these with one "
+                f"entry per parameter, got {entry!r}."
+            )
+        if is_pair and all(isinstance(bound, (int, float)) for bound in entry) and entry[0] > entry[1]:
+            raise InputError(f"`box` must be (low, high) with low <= high, got {entry!r}.")
+    return list(boxes)
