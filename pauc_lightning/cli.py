@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shlex
 import sys
@@ -39,6 +40,10 @@ Later files and options win over earlier ones. `pauc fit --help` lists what can 
 `pauc fit --model.help CE` and `pauc fit --data.help DigitsLT` explain one class.
 `pauc benchmark --help` lists the measurements behind the project's claims.
 """
+
+
+LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
+"""Arguments of the model that are attributes of the data module; a data module may lack them."""
 
 
 class PaucArgumentParser(LightningArgumentParser):
@@ -101,7 +106,7 @@ class PaucCLI(LightningCLI):
         )
         parser.add_lightning_class_args(EvaluationFigures, "figures")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
-        for name in ("prior", "train_size", "input_shape"):
+        for name in LINKED_FROM_DATA:
             parser.link_arguments(
                 "data",
                 f"model.init_args.{name}",
@@ -119,7 +124,8 @@ class PaucCLI(LightningCLI):
         asked = self._model_arguments()
         super()._parse_ckpt_path()
         used = self._model_arguments()
-        differing = [key for key in asked if key in used and asked[key] != used[key]]
+        given = (key for key in asked if key in used and key not in LINKED_FROM_DATA)
+        differing = [key for key in given if asked[key] != used[key]]
         if differing:
             lines = "".join(f"\n  {key}: asked for {asked[key]!r}, using {used[key]!r}" for key in differing)
             print(
@@ -168,11 +174,23 @@ class PaucCLI(LightningCLI):
         return str(given) if given else f"{type(self.datamodule).__name__}-{type(self.model).__name__}"
 
     def _csv_logger(self) -> CSVLogger:
-        """A fresh directory for a fit; evaluations go below the run whose checkpoint they use."""
-        checkpoint = self._get(self.config, "ckpt_path")
-        if self.subcommand != "fit" and checkpoint and Path(checkpoint).parent.name == "checkpoints":
-            return CSVLogger(Path(checkpoint).parent.parent, name=str(self.subcommand))
+        """A fresh directory for a new run; what starts from a checkpoint goes below the run it belongs to."""
+        run = self._run_of_checkpoint()
+        if run is not None:
+            return CSVLogger(run, name="resumed" if self.subcommand == "fit" else str(self.subcommand))
         return CSVLogger(self._get(self.config, "run_dir"), name=self._run_name())
+
+    def _run_of_checkpoint(self) -> Path | None:
+        checkpoint = self._get(self.config, "ckpt_path")
+        folder = Path(checkpoint).parent if checkpoint else Path()
+        return folder.parent if folder.name == "checkpoints" else None
+
+    def before_instantiate_classes(self) -> None:
+        """Let a resumed run go on with its own checkpoints, so that the best one so far stays the one to beat."""
+        self.subcommand = self.config.get("subcommand")
+        run = self._run_of_checkpoint()
+        if run is not None and self._subcommand_config()["checkpoint"].get("dirpath") is None:
+            self._subcommand_config()["checkpoint"]["dirpath"] = str(run / "checkpoints")
 
     # ------------------------------------------------------------------ closing words
 
@@ -255,13 +273,34 @@ def _relative(path: str | Path) -> str:
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of ``pauc`` and of ``python -m pauc_lightning``; a user's mistake ends in one sentence."""
     arguments = list(sys.argv[1:] if args is None else args)
-    # Lightning 2.6 calls jsonargparse in ways that jsonargparse 5 will not accept; not the user's concern.
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
+    _silence_other_peoples_noise()
     try:
         if arguments[:1] == ["benchmark"]:
             benchmark_command.main(arguments[1:])
         else:
-            PaucCLI(arguments or ["--help"])
-    except (InputError, MisconfigurationException) as error:
-        print(f"error: {error}", file=sys.stderr)
+            # Lightning warns if it gets both; None lets it read sys.argv itself.
+            PaucCLI(args if arguments else ["--help"])
+    except Exception as error:
+        cause = _users_mistake(error)
+        if cause is None:
+            raise
+        print(f"error: {cause}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _silence_other_peoples_noise() -> None:
+    """Hide exactly what Lightning says about its own use of other libraries, and its advertisement."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
+    warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_is_not_advertisement)
+
+
+def _is_not_advertisement(record: logging.LogRecord) -> bool:
+    return "litlogger" not in record.getMessage()
+
+
+def _users_mistake(error: BaseException | None) -> BaseException | None:
+    """The mistake behind an exception, if it is the user's: the parser wraps what constructors raise."""
+    while error is not None and not isinstance(error, (InputError, MisconfigurationException)):
+        error = error.__cause__ or error.__context__
+    return error

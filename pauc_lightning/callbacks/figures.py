@@ -80,10 +80,9 @@ class EvaluationFigures(Callback):
         if not trainer.is_global_zero:
             return
         region = pl_module.region
-        name = type(pl_module).__name__
         figures = {
-            "roc": plot_roc(scores.numpy(), target.numpy(), region, label=name),
-            "scores": plot_score_distribution(scores.numpy(), target.numpy(), region),
+            "roc": plot_roc(scores, target, region, name=type(pl_module).__name__),
+            "scores": plot_score_distribution(scores, target, region),
         }
         directory = Path(trainer.log_dir or trainer.default_root_dir) / "figures"
         self.paths = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, LightningModule
+from lightning.pytorch import LightningModule
 from lightning.pytorch.core.optimizer import LightningOptimizer
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor, nn
@@ -19,10 +19,10 @@ from torch.utils.data import DataLoader, IterableDataset
 from torchmetrics import Metric, MetricCollection
 
 from pauc_lightning import distributed
-from pauc_lightning.callbacks.collapse import CollapseWarning
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
+from pauc_lightning.methods.collapse import CollapseMonitor
 from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.region import Region
 from pauc_lightning.rng import seeded
@@ -99,9 +99,10 @@ class PartialAUCModule(LightningModule):
         self.train_size = train_size
         self.backbone = _materialize(backbone, input_shape)
         self.register_buffer("objective_initialized", torch.tensor(False))
-        self.val_metrics = self._build_metrics(regions, "val/")
-        self.test_metrics = self._build_metrics(regions, "test/")
-        self.last_scores: Tensor | None = None
+        self.val_metrics = self._build_metrics(regions)
+        self.test_metrics = self._build_metrics(regions)
+        self._collapse_monitor = CollapseMonitor()
+        self._last_scores = torch.empty(0)
 
     # ------------------------------------------------------------------ what a method may override
 
@@ -121,6 +122,10 @@ class PartialAUCModule(LightningModule):
         """Values to log beside the loss, such as the objective's auxiliary variables."""
         return {}
 
+    def suspicious_bounds(self) -> dict[str, Tensor]:
+        """Which variables are at a bound where they should not stay, for the collapse warning."""
+        return {}
+
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """Called once, when the warm-up is over, with the scores of the whole training set."""
 
@@ -134,10 +139,6 @@ class PartialAUCModule(LightningModule):
         """The warm-up's SGD (if there is a warm-up), then the method's optimizer."""
         warmup = [self._sgd(self.parameters_to_train())] if self.warmup_epochs > 0 else []
         return [*warmup, self.configure_method_optimizer()]
-
-    def configure_callbacks(self) -> Sequence[Callback]:
-        """Every method says so when it collapses."""
-        return [CollapseWarning()]
 
     def setup(self, stage: str) -> None:
         """Check the Trainer's settings, load initial weights, and leave per-instance state out of DDP's broadcast."""
@@ -171,14 +172,15 @@ class PartialAUCModule(LightningModule):
     def _sgd(self, parameters: list[nn.Parameter]) -> Optimizer:
         return SGD(parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
 
-    def _build_metrics(self, regions: list[Region] | None, prefix: str) -> MetricCollection:
+    def _build_metrics(self, regions: list[Region] | None) -> MetricCollection:
         wanted = dict.fromkeys([Region(), self.region, *(PAPER_REGIONS if regions is None else regions)])
-        metrics: dict[str, Metric | MetricCollection] = {
-            region.name: BinaryPartialAUC(region.max_fpr, region.min_tpr, region.min_fpr) for region in wanted
+        metrics: dict[str, Metric | MetricCollection] = {  # the keys are module names, which have no dots
+            region.name.replace(".", "_"): BinaryPartialAUC(region.max_fpr, region.min_tpr, region.min_fpr)
+            for region in wanted
         }
         metrics["pauc"] = BinaryPartialAUC(self.region.max_fpr, self.region.min_tpr)
         # One group: the regions differ in what they compute, not in what they store.
-        return MetricCollection(metrics, prefix=prefix, compute_groups=[list(metrics)])
+        return MetricCollection(metrics, compute_groups=[list(metrics)])
 
     # ------------------------------------------------------------------ training
 
@@ -268,7 +270,7 @@ class PartialAUCModule(LightningModule):
         loss = nn.functional.binary_cross_entropy_with_logits(
             logits.float(), sample.target.float(), reduction="sum"
         ) / self._normalizer(sample.target)
-        self.last_scores = logits.detach().float().sigmoid()
+        self._last_scores = logits.detach().float().sigmoid()
         # The objective's variables do not take part yet; DDP wants every parameter in the graph.
         unused = [parameter.sum() for parameter in self._objective_parameters()]
         return loss + 0.0 * torch.stack(unused).sum() if unused else loss
@@ -276,8 +278,8 @@ class PartialAUCModule(LightningModule):
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
         scores = self(sample.input).float().sigmoid()
         if is_first:
-            self.last_scores = scores.detach()
-            self.before_loss(self.last_scores, sample.target, sample.index)
+            self._last_scores = scores.detach()
+            self.before_loss(self._last_scores, sample.target, sample.index)
         return self.compute_loss(scores, sample.target, sample.index)
 
     def _objective_parameters(self) -> Iterator[nn.Parameter]:
@@ -292,8 +294,13 @@ class PartialAUCModule(LightningModule):
 
     def _log_training(self, loss: Tensor) -> None:
         self.log("train/loss", loss, prog_bar=True)
-        if not self.is_warming_up and self.global_step % self.trainer.log_every_n_steps == 0:
+        if self.global_step % self.trainer.log_every_n_steps != 0:
+            return
+        at_bound: dict[str, Tensor] = {}
+        if not self.is_warming_up:
             self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
+            at_bound = self.suspicious_bounds()
+        self._collapse_monitor.look(self.global_step, self._last_scores, at_bound)
 
     def _as_sample(self, batch: Any, check_labels: bool = False) -> Sample:
         """The batch as (input, target, index), whatever tuple the user's loader made of it."""
@@ -361,6 +368,22 @@ class PartialAUCModule(LightningModule):
         """Add a batch to the test metrics; scores and labels go to the callbacks."""
         return self._evaluation_step(batch, self.test_metrics)
 
+    def on_validation_epoch_end(self) -> None:
+        """Log the validation metrics."""
+        if not self.trainer.sanity_checking:
+            self._log_metrics("val", self.val_metrics)
+
+    def on_test_epoch_end(self) -> None:
+        """Log the test metrics."""
+        self._log_metrics("test", self.test_metrics)
+
+    def _log_metrics(self, part: str, metrics: MetricCollection) -> None:
+        # The objects, not their values: Lightning then computes them over all ranks and resets them.
+        for key, metric in metrics.items(copy_state=False):
+            assert isinstance(metric, BinaryPartialAUC)
+            name = key if key == "pauc" else metric.region.name
+            self.log(f"{part}/{name}", metric, prog_bar=key == "pauc")
+
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor | None]:
         """Index, label and score of every sample of the batch."""
         sample = self._as_sample(batch)
@@ -377,7 +400,6 @@ class PartialAUCModule(LightningModule):
         scores = self._evaluation_scores(sample)
         if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
             metrics.update(scores, sample.target)
-            self.log_dict(metrics, batch_size=len(sample.target))  # type: ignore[arg-type]
         return {"scores": scores, "target": sample.target}
 
 

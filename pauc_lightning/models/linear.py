@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 
-class Linear(nn.Module):
+class LinearScorer(nn.Module):
     """A linear scorer wᵀx + w₀ on the flattened input; the input's size is taken from the data.
 
     Args:

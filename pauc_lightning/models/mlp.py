@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 
-class MLP(nn.Module):
+class MLPScorer(nn.Module):
     """Fully connected layers with ReLU on the flattened input; the input's size is taken from the data.
 
     Args:

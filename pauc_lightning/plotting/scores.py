@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from torch import Tensor
 
 from pauc_lightning.region import Region
 
@@ -12,9 +12,7 @@ POSITIVE_COLOR = "#d55e00"
 NEGATIVE_COLOR = "#0072b2"
 
 
-def plot_score_distribution(
-    scores: NDArray[np.floating], target: NDArray[np.integer], region: Region, bins: int = 40
-) -> Figure:
+def plot_score_distribution(scores: Tensor, target: Tensor, region: Region, bins: int = 40) -> Figure:
     """Histograms of both classes' scores; what the region selects is drawn solid, the rest pale.
 
     Args:
@@ -23,7 +21,8 @@ def plot_score_distribution(
         region: The region whose selected instances stand out.
         bins: Number of bars per class over [0, 1].
     """
-    positive, negative = np.sort(scores[target == 1]), np.sort(scores[target == 0])
+    values, labels = scores.numpy(force=True), target.numpy(force=True)
+    positive, negative = np.sort(values[labels == 1]), np.sort(values[labels == 0])
     n_selected, first, last = region.counts(len(positive), len(negative))
     selected_positive = positive[:n_selected]
     selected_negative = negative[::-1][first:last]

@@ -1,0 +1,74 @@
+"""What PAUCI and UPAUCI share: their objective's variables, and ASGDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.objectives.minimax import MinimaxObjective
+from pauc_lightning.optim import ASGDA
+
+
+class MinimaxMethod(PartialAUCModule):
+    """A minimax objective trained by ASGDA after the warm-up.
+
+    Args:
+        descent_lr: Step size of the backbone and of a, b, s and s'; the paper's nu.
+        ascent_lr: Step size of gamma; the paper's lambda.
+        k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
+        m: Offset of the step count in eta.
+        iota_descent: How fast the estimators of the descent gradients forget; the paper's iota_1.
+        iota_ascent: How fast the estimators of the ascent gradients forget; the paper's iota_2.
+        closed_form_start: Whether a, b, gamma, s and s' (and stored weights) start at their optimum for the
+            scores after the warm-up, rather than at fixed values.
+        kwargs: See the arguments shared by all methods.
+    """
+
+    objective: MinimaxObjective
+
+    def __init__(
+        self,
+        descent_lr: float = 0.05,
+        ascent_lr: float = 0.05,
+        k: float = 1.0,
+        m: float = 500.0,
+        iota_descent: float = 3.0,
+        iota_ascent: float = 3.0,
+        closed_form_start: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.descent_lr = descent_lr
+        self.ascent_lr = ascent_lr
+        self.k = k
+        self.m = m
+        self.iota_descent = iota_descent
+        self.iota_ascent = iota_ascent
+        self.closed_form_start = closed_form_start
+
+    def configure_method_optimizer(self) -> Optimizer:
+        """ASGDA on the backbone and the objective's variables; only the backbone decays."""
+        return ASGDA(
+            [
+                {"params": self.parameters_to_train(), "weight_decay": self.weight_decay},
+                *self.objective.param_groups(),
+            ],
+            lr=self.descent_lr,
+            lr_ascent=self.ascent_lr,
+            k=self.k,
+            m=self.m,
+            iota_descent=self.iota_descent,
+            iota_ascent=self.iota_ascent,
+        )
+
+    def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
+        """Start the variables at their optimum for the warm-up's scores."""
+        if self.closed_form_start:
+            self.objective.initialize_(scores, target, index)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The objective's variables."""
+        return self.objective.variables()

@@ -1,0 +1,34 @@
+"""PAUCI: the smooth surrogate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pauc_lightning.methods.minimax import MinimaxMethod
+from pauc_lightning.objectives import PAUCI as PAUCIObjective
+from pauc_lightning.objectives.minimax import Constraint
+
+
+class PAUCI(MinimaxMethod):
+    """The instance-wise partial-AUC objective smoothed by softplus, trained by ASGDA.
+
+    Args:
+        kappa: Sharpness of the softplus; the gap to the exact objective falls as 1/kappa. Strong concavity in
+            gamma needs kappa <= 2 + 2 omega.
+        omega: Strength of the penalty on gamma.
+        constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian".
+        kwargs: See the arguments shared by the minimax methods.
+    """
+
+    def __init__(
+        self, kappa: float = 4.0, omega: float = 1.0, constraint: Constraint = "projection", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.objective = PAUCIObjective(
+            self.region.max_fpr,
+            self.region.min_tpr,
+            prior=self.prior,
+            kappa=kappa,
+            omega=omega,
+            constraint=constraint,
+        )

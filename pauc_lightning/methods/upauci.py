@@ -1,0 +1,53 @@
+"""UPAUCI: the unbiased reformulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from pauc_lightning.methods.minimax import MinimaxMethod
+from pauc_lightning.objectives import UPAUCI as UPAUCIObjective
+from pauc_lightning.objectives.minimax import Constraint
+from pauc_lightning.objectives.upauci import Weights
+
+
+class UPAUCI(MinimaxMethod):
+    """The instance-wise partial-AUC objective with a selection weight per instance, trained by ASGDA.
+
+    Args:
+        omega: Strength of the penalty on gamma and on the weights; small values keep the objective exact.
+        weights: How the selection weights are maximised: "closed_form", or "ascent" on one stored weight per
+            training sample as in the paper.
+        c_step: Step size of the stored weights, for "ascent".
+        constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian".
+        kwargs: See the arguments shared by the minimax methods.
+    """
+
+    objective: UPAUCIObjective
+
+    def __init__(
+        self,
+        omega: float = 0.1,
+        weights: Weights = "closed_form",
+        c_step: float = 0.1,
+        constraint: Constraint = "projection",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.needs_index = weights == "ascent"
+        self.objective = UPAUCIObjective(
+            self.region.max_fpr,
+            self.region.min_tpr,
+            prior=self.prior,
+            omega=omega,
+            constraint=constraint,
+            weights=weights,
+            train_size=self.train_size,
+            c_step=c_step,
+        )
+
+    def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
+        """Ascend on the visited samples' stored weights, once per batch."""
+        if index is not None and self.needs_index:
+            self.objective.ascend_(scores, target, index)

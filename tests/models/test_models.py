@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from pauc_lightning import InputError
+from pauc_lightning.models import LinearScorer, MLPScorer, ResNet18, SmallCNN, TimmModel
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (LinearScorer(), (5,)),
+        (MLPScorer(hidden=(8,), dropout=0.1), (1, 4, 4)),
+        (SmallCNN(width=4), (1, 8, 8)),
+        (SmallCNN(width=4, in_channels=3), (3, 32, 32)),
+        (ResNet18(), (3, 32, 32)),
+        (ResNet18(stem="small", in_channels=1), (1, 16, 16)),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else str(value),
+)
+def test_one_logit_per_sample_and_gradients_everywhere(model: nn.Module, shape: tuple[int, ...]) -> None:
+    logits = model(torch.randn(4, *shape))
+    assert logits.shape == (4, 1)
+    logits.square().sum().backward()
+    assert all(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in model.parameters())
+
+
+def test_resnet_stems_differ_in_resolution() -> None:
+    sizes = {}
+    for stem in ("imagenet", "small"):
+        model = ResNet18(stem=stem)
+        model.network.layer1.register_forward_hook(
+            lambda _module, _args, output, stem=stem: sizes.update({stem: output.shape[-1]})
+        )
+        model(torch.zeros(2, 3, 32, 32))
+    assert sizes == {"imagenet": 8, "small": 32}
+
+
+def test_wrong_pretrained_weights_are_named() -> None:
+    with pytest.raises(InputError, match="IMAGENET1K_V1"):
+        ResNet18(weights="imagenet")
+    with pytest.raises(InputError, match="stem=small"):
+        ResNet18(weights="DEFAULT", stem="small")
+
+
+def test_timm_by_name() -> None:
+    pytest.importorskip("timm")
+    model = TimmModel("resnet10t", in_channels=1)
+    assert model(torch.randn(2, 1, 32, 32)).shape == (2, 1)
+    with pytest.raises(InputError, match="resnet18"):
+        TimmModel("resnet18x")
+
+
+def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "timm", None)
+    with pytest.raises(InputError, match=r"pip install 'pauc-lightning\[timm\]'"):
+        TimmModel("resnet18")
