@@ -38,7 +38,7 @@ class _Objective(torch.autograd.Function):
     def forward(
         ctx: Any,
         objective: MinimaxObjective,
-        index: Tensor | None,
+        c: Tensor | None,
         y: Tensor,
         normalizer: Tensor | float,
         f: Tensor,
@@ -51,26 +51,26 @@ class _Objective(torch.autograd.Function):
         theta_a: Tensor | None,
     ) -> Tensor:
         alpha, beta, omega = objective.region.alpha, objective.region.beta, objective.omega
-        pos, neg = objective._class_weights(y, normalizer)
+        w_pos, w_neg = objective._class_weights(y, normalizer)
 
         from_a, from_b, slope = f - a, f - b, 2 * (1 + gamma)
         push = slope * f
         P = from_a * from_a - push
         N = from_b * from_b + push
 
-        # d_P and d_N are the derivatives of the value with respect to each instance's P and N.
-        r_neg, c_neg = objective._select(N - s_neg, index)
-        d_N = neg * c_neg * (1 / beta)
-        value = (neg * (s_neg + r_neg * (1 / beta))).sum() - (1 + omega) * gamma * gamma
-        d_s_neg, d_s_pos = (neg - d_N).sum(), None
+        # (βs' + r(N − s')) · (1−y)/(β(1−p)); d_P and d_N are the value's derivatives by each instance's P and N.
+        r_neg, c_neg = objective._select(N - s_neg, c)
+        d_N, total_neg = w_neg * c_neg, beta * w_neg.sum()
+        value = (w_neg * r_neg).sum() + total_neg * s_neg - (1 + omega) * gamma * gamma
+        d_s_neg, d_s_pos = total_neg - d_N.sum(), None
         if s_pos is None:
-            d_P = pos
-            value = value + (pos * P).sum()
+            d_P = w_pos
+            value = value + (w_pos * P).sum()
         else:
-            r_pos, c_pos = objective._select(P - s_pos, index)
-            d_P = pos * c_pos * (1 / alpha)
-            value = value + (pos * (s_pos + r_pos * (1 / alpha))).sum()
-            d_s_pos = (pos - d_P).sum()
+            r_pos, c_pos = objective._select(P - s_pos, c)
+            d_P, total_pos = w_pos * c_pos, alpha * w_pos.sum()
+            value = value + (w_pos * r_pos).sum() + total_pos * s_pos
+            d_s_pos = total_pos - d_P.sum()
 
         toward_a, toward_b, d_push = d_P * from_a, d_N * from_b, d_N - d_P
         d_f = torch.add(slope * d_push, toward_a + toward_b, alpha=2)
@@ -210,7 +210,7 @@ class MinimaxObjective(nn.Module, ABC):
         f, y = self._checked(scores, target, index)
         value: Tensor = _Objective.apply(
             self,
-            index,
+            self._stored_weights(index),
             y,
             max(len(f), 1) if normalizer is None else normalizer,
             f,
@@ -310,8 +310,12 @@ class MinimaxObjective(nn.Module, ABC):
     # ------------------------------------------------------------------ for subclasses
 
     @abstractmethod
-    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
-        """r(x) and its derivative r'(x) for x = loss − threshold, both of shape ``(B,)``."""
+    def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+        """r(x) and its derivative r'(x) for x = loss − threshold, given the stored weights; shapes ``(B,)``."""
+
+    def _stored_weights(self, index: Tensor | None) -> Tensor | None:
+        """The weights c of the batch's instances, shape ``(B,)``, if there are stored ones to be used."""
+        return None
 
     def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
         """Store the selection of :meth:`initialize_`, where weights are stored."""
@@ -336,13 +340,15 @@ class MinimaxObjective(nn.Module, ABC):
         return f, target.to(f.dtype)
 
     def _class_weights(self, y: Tensor, normalizer: Tensor | float) -> tuple[Tensor, Tensor]:
-        """y/(p·|B|) and (1−y)/((1−p)·|B|), |B| being the normalizer."""
+        """The paper's y/(αp) and (1−y)/(β(1−p)), each over the normalizer; one-way, α = 1."""
+        alpha, beta = self.region.alpha, self.region.beta
         if self.prior is not None:
-            return y * (1 / (self.prior * normalizer)), (1 - y) * (1 / ((1 - self.prior) * normalizer))
+            p = self.prior
+            return y * (1 / (alpha * p * normalizer)), (1 - y) * (1 / (beta * (1 - p) * normalizer))
         # p is the batch's own fraction; a class that is missing has no instance to weigh, whatever the divisor.
-        n_pos = y.sum()
+        n_pos = y.sum().clamp(1, max(len(y) - 1, 1))
         scale = len(y) / normalizer
-        return y * (scale / n_pos.clamp(min=1)), (1 - y) * (scale / (len(y) - n_pos).clamp(min=1))
+        return y * (scale / (alpha * n_pos)), (1 - y) * (scale / (beta * (len(y) - n_pos)))
 
     def _gamma_box(self) -> tuple[Tensor, float]:
         """γ's range at the current a and b: [max(−a, b−1), 1], one-way [b−1, 1]."""

@@ -67,7 +67,7 @@ class PAUCI(MinimaxObjective):
                 stacklevel=2,
             )
 
-    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
         return softplus(excess, beta=self.kappa), torch.sigmoid(self.kappa * excess)
 
     def extra_repr(self) -> str:

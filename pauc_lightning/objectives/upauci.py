@@ -25,7 +25,8 @@ class UPAUCI(MinimaxObjective):
 
     - ``closed_form``: c = clip(x/(2ω), 0, 1), the inner maximum, at every evaluation (ω = 0: 1[x > 0]). No memory.
     - ``ascent``: one stored weight per training instance (4 bytes), moved by :meth:`ascend_` when the instance is
-      visited. Both evaluations of an optimizer step read the stored weights and leave them alone.
+      visited. Both evaluations of an optimizer step read the stored weights and leave them alone. In ``eval()``
+      mode the inner maximum takes their place, so that the loss can be computed on validation data.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
@@ -93,22 +94,6 @@ class UPAUCI(MinimaxObjective):
         """Buffers of the training set's length: equal on all ranks already, not to be broadcast by DDP."""
         return () if self.c is None else ("c",)
 
-    def forward(
-        self,
-        scores: Tensor,
-        target: Tensor,
-        index: Tensor | None = None,
-        normalizer: Tensor | float | None = None,
-    ) -> Tensor:
-        """The objective of a batch, as in :meth:`MinimaxObjective.forward`.
-
-        Stored weights need ``index``; in ``eval()`` mode they give way to the inner maximum, so that the loss can
-        be computed on data that has no weights, such as a validation set.
-        """
-        if self.c is not None and self.training:
-            self._check_index(index)
-        return super().forward(scores, target, index, normalizer)
-
     @torch.no_grad()
     def ascend_(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """One ascent step of the visited instances' stored weights: c ← clip(c + step·(x − 2ωc), 0, 1).
@@ -130,57 +115,56 @@ class UPAUCI(MinimaxObjective):
             target: 1 for positives, 0 for negatives, shape ``(B,)``.
             index: Position of each instance in the training set, shape ``(B,)``.
         """
-        if self.c is None:
-            raise InputError("`ascend_` is for weights='ascent', this objective has weights='closed_form'.")
         f, y = self._checked(scores, target, index)
-        self._check_index(index)
+        stored, index, c = self._stored(index)
         push = 2 * (1 + self.gamma) * f
         excess = (f - self.b) ** 2 + push - self.s_neg
         is_weighted = y == 0
         if self.s_pos is not None:
             excess = torch.where(is_weighted, excess, (f - self.a) ** 2 - push - self.s_pos)
             is_weighted = torch.ones_like(is_weighted)
-        step = self.c_step * is_weighted * (excess - 2 * self.omega * self.c.index_select(0, index))
-        index, step = gather(index.long()), gather(step.to(self.c.dtype))
+        step = self.c_step * is_weighted * (excess - 2 * self.omega * c)
+        index, step = gather(index), gather(step.to(c.dtype))
         # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.
-        self.c.index_put_((index,), step, accumulate=True)
-        self.c.index_copy_(0, index, self.c.index_select(0, index).clamp_(*UNIT_BOX))
+        stored.index_put_((index,), step, accumulate=True)
+        stored.index_copy_(0, index, stored.index_select(0, index).clamp_(*UNIT_BOX))
 
-    def _select(self, excess: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
-        if self.c is not None and self.training and index is not None:
-            c = self.c.index_select(0, index).to(excess.dtype)
-        elif self.omega > 0:
+    def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+        if c is None and self.omega > 0:
             c = (excess * (0.5 / self.omega)).clamp(*UNIT_BOX)
-        else:
+        elif c is None:
             c = (excess > 0).to(excess.dtype)
         return c * (excess - self.omega * c), c
 
-    def _check_index(self, index: Tensor | None) -> None:
+    def _stored_weights(self, index: Tensor | None) -> Tensor | None:
+        return self._stored(index)[2] if self.training and self.c is not None else None
+
+    def _stored(self, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """All stored weights, the index as int64, and the weights at it; checked without waiting for the device."""
         if self.c is None:
-            return
+            raise InputError(
+                f"`ascend_` is for weights='ascent', but this objective has weights={self.weights!r}."
+            )
         if index is None:
             raise InputError(
                 "`index` is needed with weights='ascent': give the position of each instance in the training set, "
                 "or use weights='closed_form'."
             )
-        # Only where reading the values is free: on a GPU it would stall the step, and the kernel itself checks.
-        if index.device.type == "cpu" and len(index) > 0:
-            low, high = (int(value) for value in index.aminmax())
-            if low < 0 or high >= len(self.c):
-                raise InputError(
-                    f"`index` must be in [0, {len(self.c)}), got values from {low} to {high}: `train_size` is "
-                    f"{len(self.c)}; is it the size of the training set, and are these positions in it?"
-                )
+        index = index.long()
+        try:
+            return self.c, index, self.c.index_select(0, index)
+        except IndexError as error:  # the CPU's check; on a GPU the kernel's own assertion fails
+            raise InputError(
+                f"`index` must be in [0, {len(self.c)}), got values from {int(index.min())} to {int(index.max())}: "
+                f"`train_size` is {len(self.c)}; is it the training set's size, and are these positions in it?"
+            ) from error
 
     def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
         if self.c is None:
             return
-        self._check_index(index)
-        assert index is not None
-        weights = selected.to(self.c.dtype)
-        if not self.region.is_two_way:
-            weights = torch.where(is_pos, self.c.index_select(0, index), weights)
-        self.c.index_copy_(0, index.long(), weights)
+        stored, index, c = self._stored(index)
+        new = selected.to(c.dtype)
+        stored.index_copy_(0, index, new if self.region.is_two_way else torch.where(is_pos, c, new))
 
     def extra_repr(self) -> str:
         """The region and the settings, for printing."""
