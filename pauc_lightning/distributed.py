@@ -72,5 +72,5 @@ def gather_with_grad(tensor: Tensor) -> Tensor:
     """
     if world_size() == 1:
         return tensor
-    gathered: Tensor = _GatherWithGrad.apply(tensor)  # type: ignore[no-untyped-call]
+    gathered: Tensor = _GatherWithGrad.apply(tensor)
     return gathered

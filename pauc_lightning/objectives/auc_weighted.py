@@ -1,0 +1,105 @@
+"""AUC-poly and AUC-exp: soft weights that grow towards the hard instances."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.pairwise import PairwiseObjective
+
+
+def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Tensor) -> Tensor:
+    """Mean over all pairs of v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)², in O(n₊ + n₋).
+
+    With t = 1 − f⁺ the square is t² + 2 t f⁻ + (f⁻)²: three products of a mean over the positives and a mean
+    over the negatives. For scores in [0, 1] no term is negative, so nothing cancels, and unlike the table of
+    pairs the result is differentiable in the weights by ordinary means.
+
+    Example:
+        >>> f_pos, f_neg = torch.tensor([1.0, 0.5]), torch.tensor([0.5])
+        >>> weighted_squared_risk(f_pos, f_neg, torch.tensor([1.0, 2.0]), torch.tensor([3.0]))
+        tensor(3.3750)
+    """
+    t = 1 - f_pos
+    return (
+        (v_pos * t * t).mean() * v_neg.mean()
+        + 2 * (v_pos * t).mean() * (v_neg * f_neg).mean()
+        + v_pos.mean() * (v_neg * f_neg * f_neg).mean()
+    )
+
+
+class _AUCWeighted(PairwiseObjective):
+    """What AUC-poly and AUC-exp (Yang et al. 2021) share; they differ in the weight φ.
+
+    loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) for TPAUC or v⁺ = 1 for
+    OPAUC. The gradient flows through the weights. Scores must lie in [0, 1]; outside, φ is held at 0's value.
+    """
+
+    def __init__(self, two_way: bool, gamma: float, warm_epochs: int) -> None:
+        super().__init__()
+        if not gamma > 0:
+            raise InputError(f"`gamma` must be above 0, got {gamma!r}: see the class for the paper's values.")
+        if warm_epochs < 0:
+            raise InputError(f"`warm_epochs` is a number of epochs, at least 0, got {warm_epochs!r}.")
+        self.two_way = two_way
+        self.gamma = gamma
+        self.warm_epochs = warm_epochs
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch (from 0) begins: before ``warm_epochs`` all weights are 1."""
+        self.weighting = epoch >= self.warm_epochs
+
+    def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
+        """The weighted risk over all pairs."""
+        v_pos, v_neg = torch.ones_like(f_pos), torch.ones_like(f_neg)
+        if self.weighting:
+            v_neg = self._weigh(f_neg)
+            if self.two_way:
+                v_pos = self._weigh(1 - f_pos)
+        return weighted_squared_risk(f_pos, f_neg, v_pos, v_neg)
+
+    def _weigh(self, t: Tensor) -> Tensor:
+        # Unlike clamp, this keeps the slope at t = 0.
+        return self.phi(t.masked_fill(t < 0, 0.0))
+
+    @abstractmethod
+    def phi(self, t: Tensor) -> Tensor:
+        """The weight of an instance that is wrong by t ≥ 0."""
+
+
+class AUCPoly(_AUCWeighted):
+    """AUC-poly (Yang et al. 2021): φ(t) = (t + 10⁻⁶)^γ; the offset keeps the slope at 0 finite.
+
+    Args:
+        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
+        gamma: The exponent itself (the authors' γ_their gives 1/(γ_their − 1)); the paper tries 0.03 to 5.
+        warm_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
+    """
+
+    def __init__(self, two_way: bool = False, gamma: float = 1.0, warm_epochs: int = 0) -> None:
+        super().__init__(two_way, gamma, warm_epochs)
+
+    def phi(self, t: Tensor) -> Tensor:
+        """(t + 10⁻⁶)^γ."""
+        return (t + 1e-6) ** self.gamma
+
+
+class AUCExp(_AUCWeighted):
+    """AUC-exp (Yang et al. 2021): φ(t) = 1 − e^{−γt}.
+
+    Args:
+        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
+        gamma: Sharpness of the weight; the paper tries 8 to 30.
+        warm_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
+    """
+
+    def __init__(self, two_way: bool = False, gamma: float = 8.0, warm_epochs: int = 0) -> None:
+        super().__init__(two_way, gamma, warm_epochs)
+
+    def phi(self, t: Tensor) -> Tensor:
+        """1 − e^{−γt}."""
+        return -torch.expm1(-self.gamma * t)

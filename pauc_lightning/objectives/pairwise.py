@@ -1,0 +1,197 @@
+"""Losses over all pairs of a positive and a negative, without ever holding the table of pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from pauc_lightning.distributed import gather, gather_with_grad
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.surrogate import Surrogate
+
+# Pairs in one block of rows. On a CPU a block's few temporaries should stay in the cache (1 MiB each in
+# float32, measured fastest); an accelerator wants large kernels, and 32 MiB each keep it within 1 GiB, too.
+CPU_BLOCK_PAIRS = 1 << 18
+ACCELERATOR_BLOCK_PAIRS = 1 << 23
+
+Weigh = Callable[[Tensor, slice], tuple[Tensor, Tensor]]
+"""``(losses [r, n₋], rows) -> (weights [r, n₋], statistic [r])``; ``rows`` says which r positives."""
+
+
+def row_blocks(f_pos: Tensor, f_neg: Tensor) -> Iterator[slice]:
+    """Consecutive slices of the positives whose pairs fit into a block; at least one positive each.
+
+    Example:
+        >>> list(row_blocks(torch.empty(3), torch.empty(CPU_BLOCK_PAIRS // 2)))
+        [slice(0, 2, None), slice(2, 3, None)]
+    """
+    pairs = CPU_BLOCK_PAIRS if f_pos.device.type == "cpu" else ACCELERATOR_BLOCK_PAIRS
+    size = max(1, pairs // len(f_neg))
+    for start in range(0, len(f_pos), size):
+        yield slice(start, min(start + size, len(f_pos)))
+
+
+class _WeightedRowMeans(torch.autograd.Function):
+    """The forward pass keeps O(n₊ + n₋) numbers; the backward pass computes each block a second time."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, f_pos: Tensor, f_neg: Tensor, surrogate: Surrogate, weigh: Weigh
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(f_pos, f_neg)
+        ctx.surrogate, ctx.weigh = surrogate, weigh
+        means, statistics = torch.empty_like(f_pos), torch.empty_like(f_pos)
+        for rows in row_blocks(f_pos, f_neg):
+            losses = surrogate.value(f_pos[rows, None] - f_neg)
+            weights, statistics[rows] = weigh(losses, rows)
+            means[rows] = losses.mul_(weights).mean(dim=1)
+        ctx.mark_non_differentiable(statistics)
+        return means, statistics
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        f_pos, f_neg = ctx.saved_tensors
+        grad_pos, grad_neg = torch.empty_like(f_pos), torch.zeros_like(f_neg)
+        for rows in row_blocks(f_pos, f_neg):
+            gaps = f_pos[rows, None] - f_neg
+            weights, _ = ctx.weigh(ctx.surrogate.value(gaps), rows)
+            slopes = ctx.surrogate.derivative(gaps).mul_(weights).mul_(grad[rows, None] / len(f_neg))
+            grad_pos[rows] = slopes.sum(dim=1)
+            grad_neg -= slopes.sum(dim=0)
+        return grad_pos, grad_neg, None, None
+
+
+def weighted_row_means(
+    f_pos: Tensor, f_neg: Tensor, surrogate: Surrogate, weigh: Weigh
+) -> tuple[Tensor, Tensor]:
+    """For every positive i the mean over the negatives j of w_ij ℓ(f_i⁺ − f_j⁻), and a statistic of its row.
+
+    Weights and statistics are constants: the gradient with respect to the scores is that of Σ_j w_ij ℓ_ij at
+    fixed w. Nothing of size n₊·n₋ is ever allocated.
+
+    Args:
+        f_pos: Scores of the positives, shape [n₊], n₊ > 0.
+        f_neg: Scores of the negatives, shape [n₋], n₋ > 0.
+        surrogate: The pairwise loss ℓ.
+        weigh: Weights and row statistic of a block of rows. Called again in the backward pass, so what it
+            reads must not change in between.
+
+    Returns:
+        The means, shape [n₊], differentiable once, and the statistics, shape [n₊].
+
+    Example:
+        >>> from pauc_lightning.objectives.surrogate import SURROGATES
+        >>> def above_one(losses, rows):
+        ...     weights = (losses > 1).to(losses.dtype)
+        ...     return weights, weights.mean(dim=1)
+        >>> scores = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+        >>> weighted_row_means(*scores, SURROGATES["squared"], above_one)
+        (tensor([0., 2.]), tensor([0.0000, 0.5000]))
+    """
+    means, statistics = _WeightedRowMeans.apply(f_pos, f_neg, surrogate, weigh)
+    return means, statistics
+
+
+def gather_classes(
+    scores: Tensor, target: Tensor, index: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The batch of all ranks, split: scores of the positives, of the negatives, indices of the positives.
+
+    The pairs between ranks exist only if everybody sees all scores: they are gathered with their gradient, so
+    that N processes equal one process on the union batch. Scores in half precision are widened.
+    """
+    for name, tensor in (("target", target), ("index", index)):
+        if tensor is not None and (scores.ndim != 1 or tensor.shape != scores.shape):
+            raise InputError(
+                f"`scores` and `{name}` must be one-dimensional and equally long, got shapes "
+                f"{tuple(scores.shape)} and {tuple(tensor.shape)}: squeeze or index them to [batch]."
+            )
+    if scores.dtype in (torch.float16, torch.bfloat16):
+        scores = scores.float()
+    scores = gather_with_grad(scores)
+    columns = [(target > 0).long()] if index is None else [(target > 0).long(), index.long()]
+    labels = gather(torch.stack(columns, dim=1))
+    is_positive = labels[:, 0] == 1
+    return scores[is_positive], scores[~is_positive], None if index is None else labels[is_positive, 1]
+
+
+class PairwiseObjective(nn.Module, ABC):
+    """A loss over the pairs of a batch, called as ``objective(scores, target, index)``.
+
+    On several processes the batch is the union of the ranks' batches. A batch without positives or without
+    negatives has no pairs: the loss is 0, its gradient is 0, and no state changes.
+    """
+
+    def forward(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> Tensor:
+        """The loss of the batch.
+
+        Args:
+            scores: Scores in [0, 1] (the sigmoid of the logits), shape [batch].
+            target: 1 (or anything above 0) for positives, 0 for negatives, shape [batch].
+            index: Position of each sample in the training set, shape [batch]; used by objectives with
+                per-instance state while they train.
+
+        Returns:
+            A scalar.
+        """
+        f_pos, f_neg, index = gather_classes(scores, target, self._index_in_use(index))
+        if len(f_pos) == 0 or len(f_neg) == 0:
+            return (scores * 0).sum()
+        return self.pair_loss(f_pos, f_neg, index)
+
+    def _index_in_use(self, index: Tensor | None) -> Tensor | None:
+        """What of ``index`` the loss needs: nothing, without state."""
+        return None
+
+    @abstractmethod
+    def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
+        """The loss over the pairs of ``f_pos`` [n₊] and ``f_neg`` [n₋], both non-empty.
+
+        ``index`` [n₊] is the positives' position in the training set where state is in use, else None.
+        """
+
+
+def add_at_(state: Tensor, index: Tensor, steps: Tensor) -> None:
+    """Add ``steps`` to ``state[index]`` in place; steps of a repeated index add up.
+
+    The same numbers on every rank: an accumulating ``index_put_`` sums in a fixed order also on a GPU, where
+    ``index_add_`` does not.
+    """
+    state.index_put_((index,), steps.to(state.dtype), accumulate=True)
+
+
+class StatefulPairwiseObjective(PairwiseObjective):
+    """A pairwise loss with a number per training instance, kept in buffers of length ``train_size``.
+
+    In ``train()`` mode every call is one visit: the loss is computed at the state, then the state is updated
+    once, with or without gradients enabled. In ``eval()`` mode the state is neither read nor written and
+    ``index`` is not needed: the loss is the one whose state is at its optimum for this batch, so that it can
+    be computed on validation data.
+    """
+
+    per_instance_buffers: tuple[str, ...]
+    """Buffers of the training set's length: equal on all ranks already, not to be broadcast by DDP."""
+
+    def __init__(self, train_size: int) -> None:
+        super().__init__()
+        if train_size < 1:
+            raise InputError(
+                f"`train_size` is the number of training samples, at least 1, got {train_size!r}."
+            )
+        self.train_size = train_size
+
+    def _index_in_use(self, index: Tensor | None) -> Tensor | None:
+        if not self.training:
+            return None
+        if index is None:
+            raise InputError(
+                f"{type(self).__name__} in train() mode needs `index`, the position of each sample in the "
+                "training set, got None: pass it, or call eval() to compute the loss without state."
+            )
+        return index

@@ -1,0 +1,130 @@
+"""SOPA-S and SOTA-s: soft selection of the hard pairs, with moving averages per positive."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
+from pauc_lightning.objectives.surrogate import SurrogateName, get_surrogate
+
+
+def log_moving_average(log_old: Tensor, log_new: Tensor, rate: float, visits: Tensor) -> Tensor:
+    """The logarithm of u after ``visits`` steps u ← (1 − rate) u + rate·new; u = 0 (−inf) starts at new.
+
+    k steps towards the same value are one step with 1 − (1 − rate)^k in the place of the rate.
+
+    Example:
+        >>> old, new = torch.tensor([2.0, 2.0, 0.0]).log(), torch.tensor([4.0, 4.0, 4.0]).log()
+        >>> log_moving_average(old, new, rate=0.5, visits=torch.tensor([1.0, 2.0, 1.0])).exp()
+        tensor([3.0000, 3.5000, 4.0000])
+    """
+    log_keep = visits * (math.log1p(-rate) if rate < 1 else -math.inf)
+    log_take = torch.log(-torch.expm1(log_keep))
+    return torch.where(log_old == -math.inf, log_new, torch.logaddexp(log_keep + log_old, log_take + log_new))
+
+
+class SOPAS(StatefulPairwiseObjective):
+    """The Kullback-Leibler objectives of Zhu et al. 2022: SOPA-S for OPAUC, SOTA-s for TPAUC.
+
+    OPAUC, with one moving average u_i per positive:
+
+        u_i ← (1 − β₀) u_i + β₀ mean_j exp(ℓ_ij/λ),      loss = mean_ij p_ij ℓ_ij,  p_ij = exp(ℓ_ij/λ) / u_i.
+
+    TPAUC, with one more moving average w:
+
+        w ← (1 − β₁) w + β₁ mean_i u_i^{λ/τ},            p_ij = u_i^{λ/τ − 1} exp(ℓ_ij/λ) / w.
+
+    The weights p are constants for the gradient and are computed after the update. λ takes the place of β,
+    and τ that of α: a small one looks at the hardest pairs only.
+
+    The state is log u_i and log w, so nothing overflows, and −inf means never visited: the first visit sets
+    u_i (and w) to what it sees. An index that occurs k times in a batch makes k steps towards the mean of
+    exp(ℓ/λ) over all its pairs in the batch, i.e. one step with rate 1 − (1 − β₀)^k; this does not depend on
+    the order. w makes one step per batch. In ``eval()`` mode u_i and w are those of the batch alone.
+
+    Args:
+        train_size: Number of training samples.
+        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
+        lambda_: Temperature λ over the negatives.
+        tau: Temperature τ over the positives; two-way only.
+        u_rate: Rate β₀ of the moving averages u_i, in (0, 1].
+        w_rate: Rate β₁ of the moving average w, in (0, 1]; two-way only.
+        surrogate: Pairwise loss: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
+    """
+
+    log_u: Tensor
+    log_w: Tensor
+
+    def __init__(
+        self,
+        train_size: int,
+        two_way: bool = False,
+        lambda_: float = 1.0,
+        tau: float = 1.0,
+        u_rate: float = 0.9,
+        w_rate: float = 0.9,
+        surrogate: SurrogateName = "squared",
+    ) -> None:
+        super().__init__(train_size)
+        for name, temperature in (("lambda_", lambda_), ("tau", tau)):
+            if not temperature > 0:
+                raise InputError(f"`{name}` is a temperature above 0, got {temperature!r}: try 1.0.")
+        for name, rate in (("u_rate", u_rate), ("w_rate", w_rate)):
+            if not 0 < rate <= 1:
+                raise InputError(f"`{name}` is a rate in (0, 1], got {rate!r}: the paper uses 0.9.")
+        self.two_way = two_way
+        self.per_instance_buffers = ("log_u",)
+        self.lambda_ = lambda_
+        self.tau = tau
+        self.u_rate = u_rate
+        self.w_rate = w_rate
+        self.surrogate = get_surrogate(surrogate)
+        self.register_buffer("log_u", torch.full((train_size,), -math.inf))
+        if two_way:
+            self.register_buffer("log_w", torch.tensor(-math.inf))
+
+    def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
+        """The loss at the averages, which first take this batch in."""
+        # Softmax weights n₋·exp(ℓ_ij/λ)/Σ_j exp(ℓ_ij/λ) are bounded; exp(log_mean_i − log u_i) ≤ 1/β₀ then
+        # turns them into exp(ℓ_ij/λ)/u_i without an intermediate overflow.
+        risk, log_mean = weighted_row_means(f_pos, f_neg, self.surrogate, self._weigh_softly)
+        log_u = log_mean if index is None else self._visit(log_mean, index)
+        log_weight = log_mean - log_u
+        if self.two_way:
+            log_power = self.lambda_ / self.tau * log_u
+            log_weight = log_weight + log_power - self._log_w(log_power, update=index is not None)
+        return (log_weight.exp() * risk).mean()
+
+    def _weigh_softly(self, losses: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+        """Softmax over the row, scaled to mean 1, and log mean_j exp(ℓ_ij/λ)."""
+        logits = losses / self.lambda_
+        log_mean = logits.logsumexp(dim=1) - math.log(losses.shape[1])
+        return torch.exp(logits - log_mean[:, None]), log_mean
+
+    def _visit(self, log_mean: Tensor, index: Tensor) -> Tensor:
+        """Take the rows' log mean_j exp(ℓ_ij/λ) into log u and return it for the rows, shape [n₊]."""
+        unique, group, visits = torch.unique(index, return_inverse=True, return_counts=True)
+        top = torch.full_like(log_mean[: len(unique)], -math.inf).scatter_reduce_(0, group, log_mean, "amax")
+        total = torch.zeros_like(top)
+        add_at_(total, group, torch.exp(log_mean - top[group]))
+        log_new = top + torch.log(total / visits)
+        log_u = log_moving_average(
+            self.log_u[unique].to(log_new.dtype), log_new, self.u_rate, visits.to(log_new.dtype)
+        )
+        self.log_u[unique] = log_u.to(self.log_u.dtype)
+        return log_u[group]
+
+    def _log_w(self, log_power: Tensor, update: bool) -> Tensor:
+        """Log w, after taking in log mean_i u_i^{λ/τ} if ``update``."""
+        log_new = log_power.logsumexp(dim=0) - math.log(len(log_power))
+        if not update:
+            return log_new
+        log_w = log_moving_average(
+            self.log_w.to(log_new.dtype), log_new, self.w_rate, torch.ones_like(log_new)
+        )
+        self.log_w.copy_(log_w)
+        return log_w

@@ -1,0 +1,44 @@
+"""Smooth stand-ins for the indicator "the positive is not scored above the negative"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pauc_lightning.errors import InputError
+
+SurrogateName = Literal["squared", "logistic"]
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A pairwise loss ℓ of the gap s = f⁺ − f⁻, with the derivative that the blockwise backward pass needs.
+
+    Example:
+        >>> gaps = torch.tensor([0.0, 1.0])
+        >>> SURROGATES["squared"].value(gaps), SURROGATES["squared"].derivative(gaps)
+        (tensor([1., 0.]), tensor([-2.,  0.]))
+    """
+
+    value: Callable[[Tensor], Tensor]
+    derivative: Callable[[Tensor], Tensor]
+
+
+SURROGATES: dict[SurrogateName, Surrogate] = {
+    # ℓ(s) = (1 − s)², the paper's choice for every method of its comparison
+    "squared": Surrogate(value=lambda s: (1 - s).square(), derivative=lambda s: 2 * (s - 1)),
+    # ℓ(s) = log(1 + e^{−s}), the choice of Yao et al. 2022
+    "logistic": Surrogate(value=lambda s: functional.softplus(-s), derivative=lambda s: -torch.sigmoid(-s)),
+}
+
+
+def get_surrogate(name: SurrogateName) -> Surrogate:
+    """The surrogate called ``name``."""
+    if name not in SURROGATES:
+        raise InputError(f"`surrogate` is one of {sorted(SURROGATES)}, got {name!r}.")
+    return SURROGATES[name]

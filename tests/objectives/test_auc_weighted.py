@@ -1,0 +1,98 @@
+"""AUC-poly and AUC-exp: hand-computed values, and the closed form against the table of pairs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.auc_weighted import AUCExp, AUCPoly
+
+TARGET = torch.tensor([1, 1, 0, 0])
+
+
+def scores() -> Tensor:
+    return torch.tensor([0.5, 1.0, 0.0, 0.5], dtype=torch.float64, requires_grad=True)
+
+
+def table_loss(f: Tensor, objective: AUCPoly | AUCExp, two_way: bool) -> Tensor:
+    """The definition, pair by pair, with the weight functions written out."""
+
+    def phi(t: Tensor) -> Tensor:
+        if isinstance(objective, AUCPoly):
+            return (t + 1e-6).pow(objective.gamma)
+        return 1 - torch.exp(-objective.gamma * t)
+
+    total = torch.zeros((), dtype=f.dtype)
+    positives, negatives = f[TARGET == 1], f[TARGET == 0]
+    for positive in positives:
+        for negative in negatives:
+            weight = phi(negative) * (phi(1 - positive) if two_way else 1)
+            total = total + weight * (1 - positive + negative) ** 2
+    return total / (len(positives) * len(negatives))
+
+
+def test_golden_values() -> None:
+    """ℓ = [[.25, 1], [0, .25]]; weights of the negatives 0, .5 and of the positives .5, 0."""
+    one_way, two_way = (AUCPoly(two_way=t, gamma=2.0)(scores(), TARGET).item() for t in (False, True))
+    assert one_way == pytest.approx(0.25 * (1 + 0.25) / 4, rel=1e-5)
+    assert two_way == pytest.approx(0.25 * 0.25 * 1 / 4, rel=1e-5)
+    v = 1 - math.exp(-8 * 0.5)
+    one_way, two_way = (AUCExp(two_way=t, gamma=8.0)(scores(), TARGET).item() for t in (False, True))
+    assert one_way == pytest.approx(v * (1 + 0.25) / 4)
+    assert two_way == pytest.approx(v * v * 1 / 4)
+
+
+def test_golden_gradient_flows_through_the_weights() -> None:
+    """One pair f⁺ = f⁻ = .5, φ = t²: loss .0625·1; d/df⁺ = −2·.5·.25 − 2·.0625."""
+    f = torch.tensor([0.5, 0.5], dtype=torch.float64, requires_grad=True)
+    AUCPoly(two_way=True, gamma=2.0)(f, torch.tensor([1, 0])).backward()
+    assert f.grad is not None
+    assert f.grad.tolist() == pytest.approx([-0.375, 0.375], rel=1e-4)
+
+
+@pytest.mark.parametrize("two_way", [False, True])
+@pytest.mark.parametrize("objective", [AUCPoly(gamma=0.03), AUCPoly(gamma=3), AUCExp(gamma=20)])
+def test_closed_form_equals_the_table(objective: AUCPoly | AUCExp, two_way: bool) -> None:
+    objective.two_way = two_way
+    f, g = scores(), scores()
+    loss, reference = objective(f, TARGET), table_loss(g, objective, two_way)
+    loss.backward()
+    reference.backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(loss, reference, rtol=1e-12, atol=0)
+    torch.testing.assert_close(f.grad, g.grad, rtol=1e-10, atol=1e-14)
+    single = objective(scores().float(), TARGET)
+    torch.testing.assert_close(single.double(), reference, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("kind", [AUCPoly, AUCExp])
+def test_before_the_warm_epochs_end_all_weights_are_one(kind: type[AUCPoly] | type[AUCExp]) -> None:
+    objective = kind(two_way=True, warm_epochs=2)
+    values = []
+    for epoch in range(4):
+        objective.set_epoch(epoch)
+        values.append(objective(scores(), TARGET).item())
+    assert values[0] == values[1] == pytest.approx((0.25 + 1 + 0.25) / 4)
+    assert values[2] == values[3] == kind(two_way=True)(scores(), TARGET).item()
+    assert values[2] != pytest.approx(values[1])
+
+
+@pytest.mark.parametrize("gamma", [0.03, 5])
+@pytest.mark.parametrize("kind", [AUCPoly, AUCExp])
+def test_scores_at_and_beyond_the_ends_stay_finite(kind: type[AUCPoly] | type[AUCExp], gamma: float) -> None:
+    f = torch.tensor([0.0, 1.0, 30.0, 0.0, 1.0, -30.0], requires_grad=True)
+    loss = kind(two_way=True, gamma=gamma)(f, torch.tensor([1, 1, 1, 0, 0, 0]))
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert f.grad is not None
+    assert torch.isfinite(f.grad).all()
+
+
+def test_bad_settings_are_named() -> None:
+    with pytest.raises(InputError, match="`gamma` must be above 0, got 0"):
+        AUCPoly(gamma=0)
+    with pytest.raises(InputError, match="`warm_epochs` is a number of epochs, at least 0, got -1"):
+        AUCExp(warm_epochs=-1)
