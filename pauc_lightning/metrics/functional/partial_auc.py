@@ -180,6 +180,8 @@ def convert_partial_auc(
     region = Region(max_fpr, min_tpr, min_fpr)
     for scale in (source, target):
         check_arguments(region, "half", scale)
+    if source == target:
+        return value  # not by way of the area, which would round
     chance = max_fpr**2 / 2
     area = value
     if source == "ratio":
@@ -273,7 +275,7 @@ def compute_exact(preds: Tensor, target: Tensor, region: Region, ties: Ties, sca
     if scale == "mcclish":
         # Interpolation across a tie at the edge needs all negatives of that tie, the unselected ones as well.
         edge = hardest[0]
-        at_or_above = torch.where(positives == edge, (negatives >= edge).sum(), at_or_above)
+        at_or_above = torch.where(positives == edge, torch.count_nonzero(negatives >= edge), at_or_above)
     at_or_above = above if ties == "win" else at_or_above
     result = _value(above, at_or_above, None, region, scale, (n_pos, n_neg), selected)
     return _scalar(result, preds.device)

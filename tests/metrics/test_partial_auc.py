@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from sklearn.metrics import auc, roc_auc_score
+from torch import Tensor
+from torchmetrics import MetricCollection
+from torchmetrics.classification import BinaryAUROC
+
+from pauc_lightning import InputError
+from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.metrics.functional import binary_partial_auc
+
+REGIONS: list[dict[str, Any]] = [
+    {},
+    {"max_fpr": 0.3},
+    {"max_fpr": 0.3, "min_tpr": 0.6},
+    {"max_fpr": 0.5, "min_fpr": 0.1, "ties": "win"},
+    {"max_fpr": 0.5, "min_tpr": 0.2, "scale": "area"},
+    {"max_fpr": 0.13, "scale": "mcclish"},
+]
+
+
+def make_samples(n: int = 400, seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    target = (torch.rand(n, generator=generator) < 0.3).long()
+    scores = torch.sigmoid(torch.randn(n, generator=generator) + target)
+    return (scores * 50).round() / 50, target  # with ties
+
+
+@pytest.mark.parametrize("arguments", REGIONS)
+def test_batches_add_up_to_the_function_of_all_samples(arguments: dict[str, Any]) -> None:
+    preds, target = make_samples()
+    expected = binary_partial_auc(preds, target, **arguments)
+    metric = BinaryPartialAUC(**arguments)
+    order = target.argsort(stable=True)  # the first batches hold one class only
+    for part in torch.tensor_split(order, [1, 1, 151, 200]):
+        metric.update(preds[part], target[part])
+    assert metric.compute() == expected
+    metric.reset()
+    metric.update(preds[:100].view(10, 10), target[:100].view(10, 10).bool())
+    assert metric.compute() == binary_partial_auc(preds[:100], target[:100], **arguments)
+
+
+def test_forward_returns_the_batch_and_accumulates() -> None:
+    preds, target = make_samples()
+    for thresholds in (None, 50_000):
+        metric = BinaryPartialAUC(max_fpr=0.3, thresholds=thresholds)
+        for part in (slice(0, 100), slice(100, 400)):
+            value = metric(preds[part], target[part])
+            assert value == binary_partial_auc(preds[part], target[part], max_fpr=0.3)
+        assert metric.compute() == binary_partial_auc(preds, target, max_fpr=0.3)
+
+
+def test_batches_of_different_dtypes_stay_exact() -> None:
+    near = torch.tensor([0.1], dtype=torch.float64)  # rounds up to float32's 0.1, which is larger
+    metric = BinaryPartialAUC()
+    metric.update(near, torch.tensor([1]))
+    metric.update(near.float(), torch.tensor([0]))
+    assert metric.compute() == 0.0
+
+
+def test_gradients_and_graphs_are_not_kept() -> None:
+    preds, target = make_samples()
+    metric = BinaryPartialAUC()
+    metric.update(preds.requires_grad_() * 1, target)
+    assert not metric.scores[0].requires_grad
+    assert not metric.compute().requires_grad
+
+
+def test_pickle_and_clone_keep_arguments_and_state() -> None:
+    preds, target = make_samples()
+    for thresholds in (None, 20):
+        metric = BinaryPartialAUC(max_fpr=0.3, min_tpr=0.5, ties="win", thresholds=thresholds)
+        metric.update(preds[:200], target[:200])
+        for copy in (pickle.loads(pickle.dumps(metric)), metric.clone()):
+            copy.update(preds[200:], target[200:])
+            reference = BinaryPartialAUC(max_fpr=0.3, min_tpr=0.5, ties="win", thresholds=thresholds)
+            reference.update(preds, target)
+            assert copy.compute() == reference.compute()
+
+
+def test_collection_shares_updates_among_regions_only() -> None:
+    # BinaryAUROC passes a batch through a sigmoid when a score leaves [0, 1]; had it lent us its state, the
+    # second batch would be ranked against the first on another scale.
+    collection = MetricCollection(
+        {
+            "auroc": BinaryAUROC(),
+            "opauc": BinaryPartialAUC(max_fpr=0.5),
+            "tpauc": BinaryPartialAUC(max_fpr=0.5, min_tpr=0.5),
+            "binned": BinaryPartialAUC(max_fpr=0.5, thresholds=4, validate_args=False),
+        }
+    )
+    generator = torch.Generator().manual_seed(2)
+    target = torch.arange(200) % 3 == 0
+    logits = torch.randn(200, generator=generator) * 3 + target
+    small = logits.argsort().view(2, 100)  # first batch: low scores within [0, 1]
+    batches = [logits[small[0]].sigmoid(), logits[small[1]].exp() + 1]
+    for preds, part in zip(batches, small, strict=True):
+        collection.update(preds, target[part].long())
+    values = collection.compute()
+    groups = [set(group) for group in collection.compute_groups.values()]
+    assert {"opauc", "tpauc"} in groups
+    assert {"auroc"} in groups
+    assert {"binned"} in groups
+    preds, labels = torch.cat(batches), target[small.flatten()]
+    assert values["opauc"] == binary_partial_auc(preds, labels, max_fpr=0.5)
+    assert values["tpauc"] == binary_partial_auc(preds, labels, max_fpr=0.5, min_tpr=0.5)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    samples=st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), max_size=40),
+    n_bins=st.sampled_from([2, 3, 10, 1000]),
+    arguments=st.sampled_from(REGIONS),
+)
+def test_bins_are_never_further_off_than_they_say(
+    samples: list[tuple[float, bool]], n_bins: int, arguments: dict[str, Any]
+) -> None:
+    # four of each class, so that no region is empty
+    preds = torch.tensor([s for s, _ in samples] + [0.0, 1.0, 0.25, 0.5] * 2 + [0.1] * 8)
+    target = torch.tensor([y for _, y in samples] + [True] * 4 + [False] * 4 + [True] * 4 + [False] * 4)
+    metric = BinaryPartialAUC(**arguments, thresholds=n_bins)
+    for part in torch.tensor_split(torch.arange(len(target)), 5):
+        metric.update(preds[part], target[part])
+    exact = binary_partial_auc(preds, target, **arguments)
+    assert abs(metric.compute() - exact) <= metric.error_bound() + 1e-12
+
+
+def test_more_bins_mean_a_smaller_bound_in_the_same_memory() -> None:
+    generator = torch.Generator().manual_seed(4)
+    target = torch.rand(20_000, generator=generator) < 0.1
+    preds = torch.sigmoid(torch.randn(20_000, generator=generator) + 2 * target)
+    exact = binary_partial_auc(preds, target, max_fpr=0.3, min_tpr=0.5)
+    bounds = []
+    for n_bins in (10, 100, 1000, 10_000):
+        metric = BinaryPartialAUC(max_fpr=0.3, min_tpr=0.5, thresholds=n_bins)
+        for _ in range(3):  # copies of the same samples change neither value nor bound
+            metric.update(preds, target)
+            assert metric.histogram.numel() == 2 * n_bins
+        assert (
+            abs(metric.compute() - exact) <= metric.error_bound() + 1e-4
+        )  # floor(3n f) may be 3 floor(n f) + 1
+        bounds.append(metric.error_bound().item())
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > 100 * bounds[-1] > 0
+    assert BinaryPartialAUC().error_bound() == 0
+
+
+def test_the_bound_of_one_full_bin_is_half_the_range() -> None:
+    metric = BinaryPartialAUC(thresholds=2)
+    metric.update(torch.tensor([0.1, 0.2, 0.3, 0.4]), torch.tensor([0, 1, 0, 1]))
+    assert metric.compute() == 0.5
+    assert metric.error_bound() == 0.5
+    metric.update(torch.tensor([0.9, 1.0]), torch.tensor([1, 1]))  # 4 of 8 pairs are decided now
+    assert metric.compute() == 0.75
+    assert metric.error_bound() == 0.25
+
+
+@pytest.mark.parametrize("thresholds", [1, 0, 2.5, True, "100"])
+def test_thresholds_must_be_a_number_of_bins(thresholds: Any) -> None:
+    with pytest.raises(InputError, match="`thresholds` must be None"):
+        BinaryPartialAUC(thresholds=thresholds)
+
+
+def test_errors_of_the_class() -> None:
+    with pytest.raises(InputError, match="`max_fpr` is a rate"):
+        BinaryPartialAUC(max_fpr=1.5)
+    with pytest.raises(InputError, match="`ties` must be"):
+        BinaryPartialAUC(ties="lose")  # type: ignore[arg-type]
+    for thresholds in (None, 10):
+        metric = BinaryPartialAUC(thresholds=thresholds)
+        with pytest.raises(InputError, match="`preds` must be finite"):
+            metric.update(torch.tensor([0.5, torch.nan]), torch.tensor([0, 1]))
+        with pytest.raises(InputError, match="`target` must be 0 or 1, got 3"):
+            metric.update(torch.tensor([0.5, 0.5]), torch.tensor([0, 3]))
+        with pytest.raises(InputError, match="same shape"):
+            metric.update(torch.tensor([0.5]), torch.tensor([0, 1]))
+        metric.update(torch.tensor([0.5]), torch.tensor([0]))
+        with pytest.raises(InputError, match="got no positive among 1 labels"):
+            metric.compute()
+    metric = BinaryPartialAUC(thresholds=10)
+    with pytest.raises(InputError, match=r"lie in \[0, 1\] with `thresholds`, got scores from -2 to 3"):
+        metric.update(torch.tensor([-2.0, 3.0]), torch.tensor([0, 1]))
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method of metric:UserWarning")
+@pytest.mark.parametrize("thresholds", [None, 10])
+def test_compute_without_samples_is_a_clear_error(thresholds: int | None) -> None:
+    with pytest.raises(InputError, match="got no positive among 0 labels"):
+        BinaryPartialAUC(thresholds=thresholds).compute()
+
+
+@pytest.mark.parametrize("thresholds", [None, 50_000])
+def test_plot_draws_the_curve_and_several_values(thresholds: int | None) -> None:
+    preds, target = make_samples()
+    metric = BinaryPartialAUC(max_fpr=0.3, min_tpr=0.6, thresholds=thresholds)
+    metric.update(preds, target)
+    _, ax = metric.plot()
+    assert f"{binary_partial_auc(preds, target, 0.3, 0.6):.4f}" in ax.get_title()
+    curve = np.asarray(ax.lines[0].get_xydata())
+    # the area under the drawn line is the AUC
+    assert auc(curve[:, 0], curve[:, 1]) == pytest.approx(roc_auc_score(target, preds), abs=1e-12)
+    own = Figure().add_subplot()
+    assert metric.plot(ax=own) == (own.figure, own)
+    values = [metric.compute(), metric.compute() / 2]
+    drawn = Figure().add_subplot()
+    metric.plot(values, ax=drawn)
+    np.testing.assert_allclose(np.asarray(drawn.lines[0].get_ydata()), [v.item() for v in values])
+    (plotted,) = MetricCollection([metric]).plot()
+    assert plotted[0].axes[0].get_title() == ax.get_title()
