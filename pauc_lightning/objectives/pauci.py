@@ -34,11 +34,11 @@ class PAUCI(MinimaxObjective):
         s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
 
     Example:
-        >>> loss_fn = PAUCI(max_fpr=0.5, kappa=2.0)
+        >>> loss_fn = PAUCI(max_fpr=0.5)
         >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
         >>> loss_fn.initialize_(scores, target)
         >>> {name: round(value.item(), 2) for name, value in loss_fn.variables().items()}
-        {'a': 0.9, 'b': 0.6, 'gamma': -0.3, 's_neg': 0.84}
+        {'a': 0.9, 'b': 0.6, 'gamma': -0.15, 's_neg': 1.02}
         >>> loss_fn(scores, target).backward()
     """
 
@@ -47,8 +47,8 @@ class PAUCI(MinimaxObjective):
         max_fpr: float,
         min_tpr: float = 0.0,
         prior: float | None = None,
-        kappa: float = 2.0,
-        omega: float = 0.0,
+        kappa: float = 4.0,
+        omega: float = 1.0,
         constraint: Constraint = "projection",
         a: float = 1.0,
         b: float = 0.0,

@@ -37,7 +37,8 @@ class UPAUCI(MinimaxObjective):
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
         weights: How the selection weights are maximised: "closed_form" or "ascent".
         train_size: Number of training instances; needed for "ascent".
-        c_step: Step size of the stored weights; for "ascent".
+        c_step: Step size of the stored weights; for "ascent". 1 / (2 omega) goes to the inner maximum at every
+            visit; steps that are much smaller let the thresholds run away from the weights.
         a: Initial a, in [0, 1].
         b: Initial b, in [0, 1].
         gamma: Initial gamma, in [-1, 1].
@@ -64,7 +65,7 @@ class UPAUCI(MinimaxObjective):
         constraint: Constraint = "projection",
         weights: Weights = "closed_form",
         train_size: int | None = None,
-        c_step: float = 0.1,
+        c_step: float = 1.0,
         a: float = 1.0,
         b: float = 0.0,
         gamma: float = 0.0,

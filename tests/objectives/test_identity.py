@@ -150,7 +150,7 @@ def test_surrogate_value_tends_to_the_pairwise_risk(region: Region) -> None:
 def sharp_pauci(region: Region, kappa: float) -> PAUCI:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "kappa=")
-        return PAUCI(region.max_fpr, region.min_tpr, kappa=kappa).double()
+        return PAUCI(region.max_fpr, region.min_tpr, kappa=kappa, omega=0.0).double()
 
 
 def sigmoid(x: Array) -> Array:
