@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 
 from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.loader import ResumableLoader
-from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, split_long_tail
+from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, class_ids, split_long_tail
 from pauc_lightning.data.sample import Sample, collate
 from pauc_lightning.data.samplers import (
     EpochBatchSampler,
@@ -28,16 +28,21 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
 
 
+Part = Literal["train", "val", "test"]
+
+
 class Source(NamedTuple):
     """A data set before anything is done to it.
 
     Attributes:
         inputs: Inputs of all samples, of shape ``(n, *shape)``; small images stay uint8.
         labels: Class of every sample, int64 of shape ``(n,)``.
+        class_names: Name of class 0, class 1, ..., if the classes have names.
     """
 
     inputs: Tensor
     labels: NDArray[np.int64]
+    class_names: Sequence[str] = ()
 
 
 class ClassCounts(NamedTuple):
@@ -57,7 +62,7 @@ class LongTailDataModule(LightningDataModule, ABC):
     (:meth:`train_transform`, :meth:`eval_transform`). Batches are :class:`Sample` tuples.
 
     Args:
-        positive_classes: Ids of the classes that are positive; all others are negative.
+        positive_classes: Ids or names of the classes that are positive; all others are negative.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every sample.
         batch_size: Training samples per batch and process, at most.
@@ -68,11 +73,12 @@ class LongTailDataModule(LightningDataModule, ABC):
             training set.
         seed: Decides the long tail, the split, the order of the batches and the augmentation.
         num_workers: Processes that fetch batches ahead; 0 is fastest for data in memory.
+        predict_part: The part that is scored by predict.
     """
 
     def __init__(
         self,
-        positive_classes: Sequence[int],
+        positive_classes: Sequence[int | str],
         imbalance_ratio: float | None = None,
         batch_size: int = 128,
         eval_batch_size: int = 1024,
@@ -80,8 +86,11 @@ class LongTailDataModule(LightningDataModule, ABC):
         positive_fraction: float | None = None,
         seed: int = 0,
         num_workers: int = 0,
+        predict_part: Part = "test",
     ) -> None:
         super().__init__()
+        if predict_part not in get_args(Part):
+            raise InputError(f"`predict_part` must be one of {get_args(Part)}, got {predict_part!r}.")
         if sampler not in ("stratified", "shuffled"):
             raise InputError(f'`sampler` must be "stratified" or "shuffled", got {sampler!r}.')
         if sampler == "shuffled" and positive_fraction is not None:
@@ -105,6 +114,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         self.positive_fraction = positive_fraction
         self.seed = seed
         self.num_workers = num_workers
+        self.predict_part = predict_part
 
     # ------------------------------------------------------------------ what a subclass says
 
@@ -130,7 +140,12 @@ class LongTailDataModule(LightningDataModule, ABC):
     @cached_property
     def targets(self) -> NDArray[np.int64]:
         """1 for a positive, 0 for a negative, for every sample of the source."""
-        return binary_targets(self.source.labels, self.positive_classes)
+        return binary_targets(self.source.labels, self.positive_ids)
+
+    @cached_property
+    def positive_ids(self) -> tuple[int, ...]:
+        """The ids of the positive classes, however the user named them."""
+        return class_ids(self.positive_classes, self.source.class_names)
 
     @cached_property
     def split(self) -> Split:
@@ -165,7 +180,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         return [
             ClassCounts(
                 label,
-                label in self.positive_classes,
+                label in self.positive_ids,
                 *(int((labels[part] == label).sum()) for _, part in self.split.items()),
             )
             for label in np.unique(labels).tolist()
@@ -195,7 +210,7 @@ class LongTailDataModule(LightningDataModule, ABC):
             labels, self.batch_size, self.positive_fraction, self.seed, *self._place
         )
 
-    def dataset(self, part: Literal["train", "val", "test"]) -> InMemoryDataset:
+    def dataset(self, part: Part) -> InMemoryDataset:
         """One part; the index of its samples is their position in it."""
         members: NDArray[np.int64] = getattr(self.split, part)
         return InMemoryDataset(self.source.inputs, torch.from_numpy(self.targets), torch.from_numpy(members))
@@ -215,7 +230,11 @@ class LongTailDataModule(LightningDataModule, ABC):
         """This process' share of the test part."""
         return self._eval_dataloader("test")
 
-    def _eval_dataloader(self, part: Literal["val", "test"]) -> DataLoader[Sample]:
+    def predict_dataloader(self) -> DataLoader[Sample]:
+        """This process' share of the part that predict scores, transformed as in evaluation."""
+        return self._eval_dataloader(self.predict_part)
+
+    def _eval_dataloader(self, part: Part) -> DataLoader[Sample]:
         self._check_trainer()
         dataset = self.dataset(part)
         n_ranks, _ = self._place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,24 @@ def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) ->
     last = max(len(available) - 1, 1)
     largest = max(available)
     return [min(n, select_count(largest, imbalance_ratio ** (i / last))) for i, n in enumerate(available)]
+
+
+def class_ids(classes: Sequence[int | str], names: Sequence[str]) -> tuple[int, ...]:
+    """The ids of classes given by id or by name; ``names`` lists class 0, class 1, and so on.
+
+    Example:
+        >>> class_ids(["bird", 3], ["airplane", "automobile", "bird", "cat"])
+        (2, 3)
+    """
+    unknown = [name for name in classes if isinstance(name, str) and name not in names]
+    if unknown:
+        near = [match for name in unknown for match in get_close_matches(name, names, n=1)]
+        raise InputError(
+            f"`positive_classes` has unknown names {unknown}: "
+            + (f"did you mean {near}? " if near else "")
+            + (f"The classes are {_brief(list(names))}." if names else "The classes have no names, only ids.")
+        )
+    return tuple(names.index(name) if isinstance(name, str) else name for name in classes)
 
 
 def binary_targets(labels: NDArray[np.int64], positive_classes: Sequence[int]) -> NDArray[np.int64]:
@@ -123,6 +142,10 @@ def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
                 )
 
 
-def _brief(classes: list[int]) -> str:
-    is_range = len(classes) > 3 and classes == list(range(classes[0], classes[-1] + 1))
-    return f"classes {classes[0]} to {classes[-1]}" if is_range else f"classes {classes}"
+def _brief(classes: Sequence[int | str]) -> str:
+    first, last = classes[0], classes[-1]
+    if isinstance(first, int) and isinstance(last, int) and len(classes) > 3:
+        if list(classes) == list(range(first, last + 1)):
+            return f"classes {first} to {last}"
+    shown = ", ".join(str(name) for name in classes[:20])
+    return f"classes {shown}" + (f" and {len(classes) - 20} more" if len(classes) > 20 else "")

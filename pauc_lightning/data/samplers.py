@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
-from pauc_lightning.data.permutation import permutation
+from pauc_lightning.data.permutation import permutation, permutations
 from pauc_lightning.errors import InputError
 
 _NEGATIVES, _POSITIVES, _ALL = 1, 2, 3  # random streams; 0 belongs to the splits
@@ -127,13 +127,13 @@ class StratifiedBatchSampler(EpochBatchSampler):
                 f"`batch_size` must be at least 2 for stratified batches, got {batch_size!r}: a batch needs "
                 "room for a positive and a negative."
             )
-        global_size = batch_size * num_replicas
-        n_neg = len(self.negatives)
-        slots = min(max(num_replicas, round(global_size * positive_fraction)), global_size - 1)
-        self._n_batches = math.ceil(n_neg / (global_size - slots))
-        # The even spread may leave a batch fewer negatives than it has room for: the fraction counts.
-        odds = positive_fraction / (1 - positive_fraction)
-        self.positives_per_batch = min(max(num_replicas, round(n_neg / self._n_batches * odds)), slots)
+        size, n_neg = batch_size * num_replicas, len(self.negatives)
+        # As few batches as hold all negatives and their share of positives, at least one positive per rank.
+        room = min(size * (1 - positive_fraction), size - num_replicas)
+        self._n_batches = min(math.ceil(n_neg / room - 1e-9), n_neg)
+        wanted = round(n_neg / self._n_batches * positive_fraction / (1 - positive_fraction))
+        largest = size - math.ceil(n_neg / self._n_batches)
+        self.positives_per_batch = max(num_replicas, min(wanted, largest))
 
     @property
     def positive_fraction(self) -> float:
@@ -178,17 +178,15 @@ class StratifiedBatchSampler(EpochBatchSampler):
         """The positives of an epoch: one permutation after the other, as long as batches need them."""
         n, per_batch = len(self.positives), self.positives_per_batch
         needed = per_batch * self._n_batches
-        rounds: list[NDArray[np.int64]] = []
-        for i in range(math.ceil(needed / n)):
-            order = permutation(n, self.seed, _POSITIVES, epoch, i)
-            open_places = -(i * n) % per_batch
-            if open_places and n >= per_batch:
+        rounds = permutations(math.ceil(needed / n), n, self.seed, _POSITIVES, epoch)
+        if n >= per_batch:
+            for i in range(1, len(rounds)):
                 # The batch that the previous permutation left open must not get the same positive twice.
-                present = rounds[-1][open_places - per_batch :]
-                head = order[~np.isin(order, present)][:open_places]
-                order = np.concatenate([head, order[~np.isin(order, head)]])
-            rounds.append(order)
-        return self.positives[np.concatenate(rounds)[:needed]]
+                open_places = -(i * n) % per_batch
+                present = rounds[i - 1, n - (per_batch - open_places) :]
+                head = rounds[i][~np.isin(rounds[i], present)][:open_places]
+                rounds[i] = np.concatenate([head, rounds[i][~np.isin(rounds[i], head)]])
+        return self.positives[rounds.flatten()[:needed]]
 
 
 class ShuffledBatchSampler(EpochBatchSampler):

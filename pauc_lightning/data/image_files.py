@@ -1,0 +1,105 @@
+"""Images on disk, decoded when they are asked for, or once and for all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+from torch import Tensor
+from tqdm import tqdm
+
+from pauc_lightning.data.storage import prepare
+from pauc_lightning.errors import InputError
+
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
+
+
+class ImageFiles:
+    """A sequence of image files that can be indexed like a uint8 tensor of shape ``(n, 3, size, size)``.
+
+    Every image is scaled so that it covers the square and cut at its longer sides, the same way each time:
+    what is random happens to whole batches later. Meant for loaders with workers, which decode ahead.
+
+    Args:
+        folder: Where the files are.
+        names: Their paths below ``folder``.
+        size: Height and width of the result in pixels.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str], size: int) -> None:
+        self.folder = folder
+        self.names = np.array(names)  # one block of memory: workers share it, a list they would copy
+        self.size = size
+
+    def __len__(self) -> int:
+        """Number of files."""
+        return len(self.names)
+
+    def __getitem__(self, index: Tensor | slice) -> Tensor:
+        """The chosen images, uint8 of shape ``(B, 3, size, size)``, or one of shape ``(3, size, size)``."""
+        chosen = self.names[index if isinstance(index, slice) else index.numpy()]
+        if chosen.ndim == 0:
+            return torch.from_numpy(self._decode(str(chosen)))
+        return torch.from_numpy(np.stack([self._decode(name) for name in chosen.tolist()]))
+
+    def _decode(self, name: str) -> NDArray[np.uint8]:
+        path = self.folder / name
+        try:
+            with Image.open(path) as image:
+                # Lets the JPEG decoder skip detail that would be thrown away.
+                image.draft("RGB", (self.size, self.size))
+                picture = image.convert("RGB")
+        except (OSError, UnidentifiedImageError) as error:
+            raise InputError(f"cannot read the image {path}: {error}. Replace or remove the file.") from error
+        if picture.size != (self.size, self.size):
+            picture = ImageOps.fit(picture, (self.size, self.size), Image.Resampling.BILINEAR)
+        return np.ascontiguousarray(np.asarray(picture).transpose(2, 0, 1))
+
+    def in_memory(self, cache_dir: str | None) -> Tensor:
+        """All images as one tensor, uint8 of shape ``(n, 3, size, size)``.
+
+        Args:
+            cache_dir: Folder that keeps the decoded images for the next time; None decodes anew. The file there is
+                mapped into memory, so that several processes share it, and belongs to the files as they are now:
+                if one is added, removed or changed, another is made.
+        """
+        if cache_dir is None:
+            images = np.empty(self._shape, dtype=np.uint8)
+            self._decode_into(images)
+            return torch.from_numpy(images)
+        path = Path(cache_dir) / f"images-{self._fingerprint()}.npy"
+        prepare(path, self._write)
+        return torch.from_numpy(np.load(path, mmap_mode="c"))
+
+    @property
+    def _shape(self) -> tuple[int, int, int, int]:
+        return len(self), 3, self.size, self.size
+
+    def _write(self, path: Path) -> None:
+        images = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=self._shape)
+        self._decode_into(images)
+        images.flush()
+
+    def _decode_into(self, images: NDArray[np.uint8]) -> None:
+        names = self.names.tolist()
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            decoded = pool.map(self._decode, names, chunksize=64)
+            bar = tqdm(decoded, "decoding images", len(names), leave=False, unit=" images", file=sys.stderr)
+            for i, image in enumerate(bar):
+                images[i] = image
+
+    def _fingerprint(self) -> str:
+        """A short name for these files as they are now, at this size."""
+        digest = hashlib.sha256(str(self.size).encode())
+        for name in self.names.tolist():
+            status = (self.folder / name).stat()
+            digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        return digest.hexdigest()[:16]

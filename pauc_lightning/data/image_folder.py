@@ -1,0 +1,96 @@
+"""Any folder of images, one subfolder per class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pauc_lightning.data.base import Source
+from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles
+from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.errors import InputError
+
+_PART_NAMES = ("train", "val", "valid", "validation", "test")
+_LARGEST_IN_MEMORY = 64
+
+
+class ImageFolderLT(ImageDataModule):
+    """A folder with one subfolder of images per class, long-tailed and binary.
+
+    The classes are numbered in the order of their names (in numerical order, if all names are numbers). If the
+    subfolders are called train, val, test or the like, the classes are expected inside them and the parts are
+    merged: this project divides the data itself.
+
+    Args:
+        root: The folder.
+        positive_classes: Names or ids of the classes that are positive; all others are negative.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+            exponentially in the order of their ids. null keeps every image.
+        image_size: Height and width that every image is scaled and cut to.
+        in_memory: Whether all images are decoded at the beginning and stay in memory. If not, they are read from
+            disk for each batch: give `num_workers` then. null decides by size: in memory up to 64 pixels.
+        cache_dir: Folder that keeps the decoded images for the next run; null keeps nothing.
+        kwargs: What every image data module takes.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        positive_classes: Sequence[int | str],
+        imbalance_ratio: float | None = None,
+        image_size: int = 32,
+        in_memory: bool | None = None,
+        cache_dir: str | None = "data/cache",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(positive_classes, imbalance_ratio, **kwargs)
+        if image_size < 1:
+            raise InputError(f"`image_size` is a number of pixels, got {image_size!r}.")
+        self.root = root
+        self.image_size = image_size
+        self.in_memory = image_size <= _LARGEST_IN_MEMORY if in_memory is None else in_memory
+        self.cache_dir = cache_dir
+
+    def load_source(self) -> Source:
+        """The images as uint8 of shape ``(n, 3, image_size, image_size)``, or files to read them from."""
+        names, labels, classes = list_images(Path(self.root))
+        files = ImageFiles(Path(self.root), names, self.image_size)
+        inputs = files.in_memory(self.cache_dir) if self.in_memory else files
+        return Source(inputs, np.array(labels, dtype=np.int64), classes)
+
+
+def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
+    """The images of a folder: their paths below it, their class ids, and the names of the classes."""
+    if not root.is_dir():
+        raise InputError(f"`root={root}` is not a folder: give the folder that has a subfolder per class.")
+    folders = _subfolders(root)
+    if folders and all(folder.name.lower() in _PART_NAMES for folder in folders):
+        folders = [folder for part in folders for folder in _subfolders(part)]
+    names = {folder.name for folder in folders}
+    classes = sorted(names, key=int) if all(name.isdecimal() for name in names) else sorted(names)
+    if len(classes) < 2:
+        raise InputError(
+            f"`root={root}` has {len(classes)} subfolders with images, but at least two classes are needed: "
+            "expected root/<class>/<image> or root/train/<class>/<image>."
+        )
+    ids = {name: label for label, name in enumerate(classes)}
+    images = sorted(
+        (ids[folder.name], path.relative_to(root).as_posix())
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.suffix.lower() in EXTENSIONS and not path.name.startswith(".")
+    )
+    empty = sorted(set(classes) - {classes[label] for label, _ in images})
+    if empty:
+        raise InputError(
+            f"`root={root}` has classes without images: {', '.join(empty[:5])}. Remove the folders, or "
+            f"convert their images to one of {', '.join(EXTENSIONS)}."
+        )
+    return [name for _, name in images], [label for label, _ in images], classes
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    return sorted(child for child in folder.iterdir() if child.is_dir() and not child.name.startswith("."))

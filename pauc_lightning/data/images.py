@@ -1,0 +1,62 @@
+"""What all data modules with images share: augmentation and normalisation of whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD, normalize, random_affine, to_unit
+from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.errors import InputError
+
+
+class ImageDataModule(LongTailDataModule):
+    """Long-tailed binary images: stored as bytes, augmented and normalised as whole batches on the accelerator.
+
+    The constants of the normalisation are ImageNet's, as in the authors' code; a subclass may have its own.
+
+    Args:
+        positive_classes: Ids or names of the classes that are positive; all others are negative.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+            exponentially in the order of their ids. null keeps every image.
+        flip: Whether half of the training images are mirrored left to right.
+        max_rotation: Training images are rotated by up to so many degrees to either side.
+        crop_padding: Training images are padded by so many pixels and cut to their size again at a random
+            place; null takes an eighth of their width.
+        kwargs: What every long-tailed data module takes.
+    """
+
+    mean: Sequence[float] = IMAGENET_MEAN
+    std: Sequence[float] = IMAGENET_STD
+
+    def __init__(
+        self,
+        positive_classes: Sequence[int | str],
+        imbalance_ratio: float | None = None,
+        flip: bool = True,
+        max_rotation: float = 15.0,
+        crop_padding: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(positive_classes, imbalance_ratio, **kwargs)
+        if not 0 <= max_rotation <= 180:
+            raise InputError(f"`max_rotation` is an angle from 0 to 180 degrees, got {max_rotation!r}.")
+        if crop_padding is not None and crop_padding < 0:
+            raise InputError(f"`crop_padding` is a number of pixels, got {crop_padding!r}: 0 switches it off.")
+        self.flip = flip
+        self.max_rotation = max_rotation
+        self.crop_padding = crop_padding
+
+    def train_transform(self, input: Tensor) -> Tensor:
+        """Every image flipped, rotated and cropped by random amounts of its own, then normalised."""
+        shift = input.shape[-1] // 8 if self.crop_padding is None else self.crop_padding
+        images = to_unit(input)
+        if self.flip or self.max_rotation > 0 or shift > 0:
+            images = random_affine(images, self.flip, self.max_rotation, shift)
+        return normalize(images, self.mean, self.std)
+
+    def eval_transform(self, input: Tensor) -> Tensor:
+        """The images, normalised."""
+        return normalize(to_unit(input), self.mean, self.std)
