@@ -124,7 +124,7 @@ class UPAUCI(MinimaxObjective):
         if self.s_pos is not None:
             excess = torch.where(is_weighted, excess, (f - self.a) ** 2 - push - self.s_pos)
             is_weighted = torch.ones_like(is_weighted)
-        step = self.c_step * is_weighted * (excess - 2 * self.omega * c)
+        step = self.c_step * (excess - 2 * self.omega * c) * is_weighted
         index, step = gather(index), gather(step.to(c.dtype))
         # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.
         stored.index_put_((index,), step, accumulate=True)
