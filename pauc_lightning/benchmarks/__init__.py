@@ -1,0 +1,1 @@
+"""Commands that print the numbers a reader could doubt."""
