@@ -3,6 +3,8 @@
 from pauc_lightning.data.base import ClassCounts, LongTailDataModule, Source
 from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.digits import DigitsLT
+from pauc_lightning.data.image_folder import ImageFolderLT
+from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
 from pauc_lightning.data.sample import Sample
@@ -11,6 +13,8 @@ from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, S
 __all__ = [
     "ClassCounts",
     "DigitsLT",
+    "ImageDataModule",
+    "ImageFolderLT",
     "InMemoryDataset",
     "LongTailDataModule",
     "ResumableLoader",

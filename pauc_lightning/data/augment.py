@@ -31,7 +31,9 @@ def normalize(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
     return normalized
 
 
-def random_affine(images: Tensor, flip: bool = True, max_rotation: float = 15.0, max_shift: int = 4) -> Tensor:
+def random_affine(
+    images: Tensor, flip: bool = True, max_rotation: float = 15.0, max_shift: int = 4
+) -> Tensor:
     """Flip, rotate and shift every image by random amounts of its own; what enters from outside is black.
 
     A pixel of the result shows the source pixel nearest to ``F · R(φ) · (o + d)``, where ``o`` is its offset

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from pauc_lightning.data.dataset import InMemoryDataset
+from pauc_lightning.data.dataset import InMemoryDataset, Inputs
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, class_ids, split_long_tail
 from pauc_lightning.data.sample import Sample, collate
@@ -27,7 +27,6 @@ from pauc_lightning.data.samplers import (
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
 
-
 Part = Literal["train", "val", "test"]
 
 
@@ -35,12 +34,13 @@ class Source(NamedTuple):
     """A data set before anything is done to it.
 
     Attributes:
-        inputs: Inputs of all samples, of shape ``(n, *shape)``; small images stay uint8.
+        inputs: Inputs of all samples, of shape ``(n, *shape)``; small images stay uint8, large ones may be
+            files that are read when they are indexed.
         labels: Class of every sample, int64 of shape ``(n,)``.
         class_names: Name of class 0, class 1, ..., if the classes have names.
     """
 
-    inputs: Tensor
+    inputs: Inputs
     labels: NDArray[np.int64]
     class_names: Sequence[str] = ()
 

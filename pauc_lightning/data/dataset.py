@@ -1,8 +1,9 @@
-"""A part of a data set that lives in memory."""
+"""A part of a data set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -11,16 +12,29 @@ from torch.utils.data import Dataset
 from pauc_lightning.data.sample import Sample
 
 
+class Inputs(Protocol):
+    """The inputs of a whole data set: a tensor of shape ``(n, *input_shape)``, or what can be indexed like one."""
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        ...
+
+    def __getitem__(self, index: Any, /) -> Tensor:
+        """The inputs that a slice or an int64 tensor of positions chooses."""
+        ...
+
+
 class InMemoryDataset(Dataset[Sample]):
-    """Some samples of tensors that hold a whole data set; a batch is one indexing operation.
+    """Some samples of a whole data set; a batch is one indexing operation.
 
     Args:
-        inputs: Inputs of the whole data set, of shape ``(n, *input_shape)``; shared, not copied.
+        inputs: Inputs of the whole data set, of shape ``(n, *input_shape)``; shared, not copied. Usually a
+            tensor; files that are read when they are indexed will do.
         targets: 0/1 targets of the whole data set, int64 of shape ``(n,)``.
         members: Which samples belong to this part, int64 of shape ``(m,)``.
     """
 
-    def __init__(self, inputs: Tensor, targets: Tensor, members: Tensor) -> None:
+    def __init__(self, inputs: Inputs, targets: Tensor, members: Tensor) -> None:
         self.inputs = inputs
         self.targets = targets[members]
         self.members = members

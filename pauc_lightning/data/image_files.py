@@ -22,6 +22,9 @@ from pauc_lightning.errors import InputError
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
 
 
+_BLOCK = 256  # images per task of a thread
+
+
 class ImageFiles:
     """A sequence of image files that can be indexed like a uint8 tensor of shape ``(n, 3, size, size)``.
 
@@ -89,17 +92,24 @@ class ImageFiles:
         images.flush()
 
     def _decode_into(self, images: NDArray[np.uint8]) -> None:
-        names = self.names.tolist()
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            decoded = pool.map(self._decode, names, chunksize=64)
-            bar = tqdm(decoded, "decoding images", len(names), leave=False, unit=" images", file=sys.stderr)
-            for i, image in enumerate(bar):
-                images[i] = image
+        def decode_block(start: int) -> int:
+            block = self[start : start + _BLOCK].numpy()
+            images[start : start + len(block)] = block
+            return len(block)
+
+        with (
+            ThreadPoolExecutor(os.cpu_count()) as pool,
+            tqdm(
+                desc="decoding images", total=len(self), unit=" images", leave=False, file=sys.stderr
+            ) as bar,
+        ):
+            for n in pool.map(decode_block, range(0, len(self), _BLOCK)):
+                bar.update(n)
 
     def _fingerprint(self) -> str:
         """A short name for these files as they are now, at this size."""
         digest = hashlib.sha256(str(self.size).encode())
         for name in self.names.tolist():
-            status = (self.folder / name).stat()
+            status = os.stat(f"{self.folder}/{name}")
             digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
         return digest.hexdigest()[:16]

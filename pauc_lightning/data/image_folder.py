@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,12 @@ def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
         )
     ids = {name: label for label, name in enumerate(classes)}
     images = sorted(
-        (ids[folder.name], path.relative_to(root).as_posix())
+        (ids[folder.name], f"{place}/{name}")
         for folder in folders
-        for path in folder.rglob("*")
-        if path.suffix.lower() in EXTENSIONS and not path.name.startswith(".")
+        for directory, _, files in os.walk(folder)
+        for place in [Path(directory).relative_to(root).as_posix()]
+        for name in files
+        if name.lower().endswith(EXTENSIONS) and not name.startswith(".")
     )
     empty = sorted(set(classes) - {classes[label] for label, _ in images})
     if empty:

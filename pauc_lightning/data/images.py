@@ -44,7 +44,9 @@ class ImageDataModule(LongTailDataModule):
         if not 0 <= max_rotation <= 180:
             raise InputError(f"`max_rotation` is an angle from 0 to 180 degrees, got {max_rotation!r}.")
         if crop_padding is not None and crop_padding < 0:
-            raise InputError(f"`crop_padding` is a number of pixels, got {crop_padding!r}: 0 switches it off.")
+            raise InputError(
+                f"`crop_padding` is a number of pixels, got {crop_padding!r}: 0 switches it off."
+            )
         self.flip = flip
         self.max_rotation = max_rotation
         self.crop_padding = crop_padding

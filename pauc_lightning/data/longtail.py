@@ -73,7 +73,7 @@ def class_ids(classes: Sequence[int | str], names: Sequence[str]) -> tuple[int, 
         raise InputError(
             f"`positive_classes` has unknown names {unknown}: "
             + (f"did you mean {near}? " if near else "")
-            + (f"The classes are {_brief(list(names))}." if names else "The classes have no names, only ids.")
+            + (f"Choose from {_brief(names)}." if names else "The classes have no names here, only ids.")
         )
     return tuple(names.index(name) if isinstance(name, str) else name for name in classes)
 
@@ -143,9 +143,7 @@ def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
 
 
 def _brief(classes: Sequence[int | str]) -> str:
-    first, last = classes[0], classes[-1]
-    if isinstance(first, int) and isinstance(last, int) and len(classes) > 3:
-        if list(classes) == list(range(first, last + 1)):
-            return f"classes {first} to {last}"
-    shown = ", ".join(str(name) for name in classes[:20])
-    return f"classes {shown}" + (f" and {len(classes) - 20} more" if len(classes) > 20 else "")
+    first, n = classes[0], len(classes)
+    if isinstance(first, int) and n > 3 and list(classes) == list(range(first, first + n)):
+        return f"classes {first} to {first + n - 1}"
+    return f"classes {list(classes[:20])}" + (f" and {n - 20} more" if n > 20 else "")
