@@ -108,15 +108,13 @@ def test_surrogates(name: SurrogateName) -> None:
 
 _MEMORY_SCRIPT = """
 import resource, torch
-from pauc_lightning.objectives import AGDSBCDObjective, AUCExp, MiniBatch, SOPA, SOPAS
-from pauc_lightning.optim import InnerLoops
+from pauc_lightning.objectives import AUCExp, MiniBatch, SOPA, SOPAS
 
 n = 16384
 for objective in (
     MiniBatch(max_fpr=1.0),
     SOPA(2 * n, max_fpr=0.3, min_tpr=0.7),
     SOPAS(2 * n, two_way=True, lambda_=0.1),
-    AGDSBCDObjective(2 * n, max_fpr=0.3, loops=InnerLoops()),
     AUCExp(two_way=True),
 ):
     scores = torch.rand(2 * n, requires_grad=True)
