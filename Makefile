@@ -24,7 +24,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 quickstart: $(VENV)/.installed  ## Train on the embedded digits, print the table, draw the ROC curve
-	@$(BIN)/pauc quickstart
+	@$(BIN)/pauc fit -c configs/experiment/quickstart.yaml
 
 test: $(VENV)/.installed-dev  ## Run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q

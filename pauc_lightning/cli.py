@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from jsonargparse import Namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, Namespace
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger, Logger, WandbLogger
 
 # Imported so that YAML files may name these classes without their module.
@@ -159,7 +160,7 @@ class PaucCLI(LightningCLI):
         wandb = self._get(self.config, "wandb")
         if wandb == "off":
             return [csv]
-        os.makedirs(csv.log_dir, exist_ok=True)
+        _ = csv.experiment  # makes the directory, before W&B puts something in it
         name = self._run_name()
         logger = WandbLogger(
             name=f"{name}-{Path(csv.log_dir).name}",
@@ -178,19 +179,29 @@ class PaucCLI(LightningCLI):
         run = self._run_of_checkpoint()
         if run is not None:
             return CSVLogger(run, name="resumed" if self.subcommand == "fit" else str(self.subcommand))
-        return CSVLogger(self._get(self.config, "run_dir"), name=self._run_name())
+        return CSVLogger(os.path.abspath(self._get(self.config, "run_dir")), name=self._run_name())
 
     def _run_of_checkpoint(self) -> Path | None:
         checkpoint = self._get(self.config, "ckpt_path")
-        folder = Path(checkpoint).parent if checkpoint else Path()
+        folder = Path(checkpoint).resolve().parent if checkpoint else Path()
         return folder.parent if folder.name == "checkpoints" else None
 
     def before_instantiate_classes(self) -> None:
-        """Let a resumed run go on with its own checkpoints, so that the best one so far stays the one to beat."""
-        self.subcommand = self.config.get("subcommand")
+        """Refuse what manual optimization cannot do; let a resumed run go on with its own checkpoints."""
+        config = self._subcommand_config()
         run = self._run_of_checkpoint()
-        if run is not None and self._subcommand_config()["checkpoint"].get("dirpath") is None:
-            self._subcommand_config()["checkpoint"]["dirpath"] = str(run / "checkpoints")
+        if run is not None and config["checkpoint"].get("dirpath") is None:
+            config["checkpoint"]["dirpath"] = str(run / "checkpoints")
+        if config["trainer"].get("gradient_clip_val") is not None:
+            raise InputError(
+                f"`trainer.gradient_clip_val={config['trainer']['gradient_clip_val']}` has no effect here, as the "
+                "methods step their optimizers themselves: use --model.gradient_clip_norm instead."
+            )
+        if config["trainer"].get("accumulate_grad_batches", 1) != 1:
+            raise InputError(
+                "`trainer.accumulate_grad_batches` has no effect here, as the methods step their optimizers "
+                "themselves: use a larger --data.batch_size instead."
+            )
 
     # ------------------------------------------------------------------ closing words
 
@@ -235,6 +246,7 @@ class PaucCLI(LightningCLI):
             for key, value in self.trainer.callback_metrics.items()
             if key.startswith(f"{part}/")
         }
+        directory = Path(self.trainer.log_dir or ".")  # asks all ranks
         if not self.trainer.is_global_zero or not metrics:
             return
         regions = {metric.region.name: metric.region for metric in self.model.test_metrics.values()}
@@ -247,7 +259,6 @@ class PaucCLI(LightningCLI):
             mark = "  ◂ optimised" if region == self.model.region else ""
             print(f"{region.title:<{width}}  {value:8.4f}{mark}")
         print("─" * (width + 10))
-        directory = Path(self.trainer.log_dir or ".")
         directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{part}_metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
         print(f"  numbers     {_relative(directory / f'{part}_metrics.json')}")

@@ -14,6 +14,7 @@ from torch import Tensor
 from pauc_lightning import distributed
 from pauc_lightning.plotting.roc import plot_roc
 from pauc_lightning.plotting.scores import plot_score_distribution
+from pauc_lightning.region import Region
 
 
 class EvaluationFigures(Callback):
@@ -77,14 +78,15 @@ class EvaluationFigures(Callback):
             self._batches = [(empty.double(), empty.long())]
         scores, target = (distributed.gather(torch.cat(c)).cpu() for c in zip(*self._batches, strict=True))
         self._batches = []
+        directory = Path(trainer.log_dir or trainer.default_root_dir) / "figures"  # asks all ranks
         if not trainer.is_global_zero:
             return
+        assert isinstance(pl_module.region, Region)
         region = pl_module.region
         figures = {
             "roc": plot_roc(scores, target, region, name=type(pl_module).__name__),
             "scores": plot_score_distribution(scores, target, region),
         }
-        directory = Path(trainer.log_dir or trainer.default_root_dir) / "figures"
         self.paths = [
             self._save(trainer, figure, directory / f"{part}_{kind}.png") for kind, figure in figures.items()
         ]

@@ -54,14 +54,13 @@ class PredictionWriter(Callback):
             self._batches = [(empty.long(), empty.long(), empty.double())]
         columns = [distributed.gather(torch.cat(column)).cpu() for column in zip(*self._batches, strict=True)]
         self._batches = []
+        path = Path(trainer.log_dir or trainer.default_root_dir) / self.filename  # asks all ranks
         if not trainer.is_global_zero:
             return
         index, label, score = columns
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        directory = Path(trainer.log_dir or trainer.default_root_dir)
-        path = directory / self.filename
         write_csv(
             path,
             ("index", "label", "score"),

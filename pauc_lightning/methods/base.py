@@ -141,14 +141,20 @@ class PartialAUCModule(LightningModule):
         return [*warmup, self.configure_method_optimizer()]
 
     def setup(self, stage: str) -> None:
-        """Check the Trainer's settings, load initial weights, and leave per-instance state out of DDP's broadcast."""
+        """Load initial weights, settle the prior, and keep per-instance state out of DDP's broadcast."""
         if stage != "fit":
             return
         if self.init_weights is not None and self.trainer.ckpt_path is None:
             self.load_backbone(self.init_weights)
+        objective = getattr(self, "objective", None)
+        prior = getattr(getattr(self.trainer, "datamodule", None), "prior", None)
+        if objective is not None and prior is not None and hasattr(objective, "prior"):
+            # The data module knows the number of processes only now, and a batch has a whole number of positives.
+            objective.prior = prior
         # DDP would copy these buffers from rank 0 at every forward: O(training set) instead of O(batch).
-        per_instance = getattr(getattr(self, "objective", None), "per_instance_buffers", ())
-        self._ddp_params_and_buffers_to_ignore = [f"objective.{name}" for name in per_instance]
+        self._ddp_params_and_buffers_to_ignore = [
+            f"objective.{name}" for name in getattr(objective, "per_instance_buffers", ())
+        ]
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
@@ -266,17 +272,17 @@ class PartialAUCModule(LightningModule):
             nn.utils.clip_grad_norm_(self.backbone.parameters(), self.gradient_clip_norm)
 
     def _evaluate_cross_entropy(self, sample: Sample, is_first: bool) -> Tensor:
-        logits = self(sample.input)
+        logits = _at_least_float32(self(sample.input))
         loss = nn.functional.binary_cross_entropy_with_logits(
-            logits.float(), sample.target.float(), reduction="sum"
+            logits, sample.target.to(logits.dtype), reduction="sum"
         ) / self._normalizer(sample.target)
-        self._last_scores = logits.detach().float().sigmoid()
+        self._last_scores = logits.detach().sigmoid()
         # The objective's variables do not take part yet; DDP wants every parameter in the graph.
         unused = [parameter.sum() for parameter in self._objective_parameters()]
         return loss + 0.0 * torch.stack(unused).sum() if unused else loss
 
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
-        scores = self(sample.input).float().sigmoid()
+        scores = _at_least_float32(self(sample.input)).sigmoid()
         if is_first:
             self._last_scores = scores.detach()
             self.before_loss(self._last_scores, sample.target, sample.index)
@@ -294,13 +300,18 @@ class PartialAUCModule(LightningModule):
 
     def _log_training(self, loss: Tensor) -> None:
         self.log("train/loss", loss, prog_bar=True)
-        if self.global_step % self.trainer.log_every_n_steps != 0:
+        if self.global_step % self.log_every_n_steps != 0:
             return
         at_bound: dict[str, Tensor] = {}
         if not self.is_warming_up:
             self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
             at_bound = self.suspicious_bounds()
         self._collapse_monitor.look(self.global_step, self._last_scores, at_bound)
+
+    @property
+    def log_every_n_steps(self) -> int:
+        """How often the Trainer writes to its loggers."""
+        return int(self.trainer.log_every_n_steps)  # type: ignore[attr-defined]
 
     def _as_sample(self, batch: Any, check_labels: bool = False) -> Sample:
         """The batch as (input, target, index), whatever tuple the user's loader made of it."""
@@ -320,7 +331,7 @@ class PartialAUCModule(LightningModule):
                 "return (input, label, index) from your Dataset, index being the argument of __getitem__."
             )
         if check_labels and not bool(((sample.target == 0) | (sample.target == 1)).all()):
-            values = sample.target.unique()[:5].tolist()
+            values = sorted(set(sample.target.tolist()))[:5]
             raise InputError(f"Labels must be 0 (negative) or 1 (positive), got values such as {values}.")
         return sample
 
@@ -348,12 +359,15 @@ class PartialAUCModule(LightningModule):
         self.backbone.eval()
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
         for position, batch in enumerate(batches):
+            batch = self.trainer.precision_plugin.convert_input(batch)
             sample = self._as_sample(self.trainer.strategy.batch_to_device(batch))
             index = sample.index
             if index is None:  # without indices of the user's, any consistent numbering will do
                 first = position * 1024
                 index = torch.tensor(list(shard)[first : first + len(sample.target)], device=self.device)
-            parts.append((self(sample.input).float().sigmoid(), sample.target, index))
+            with self.trainer.precision_plugin.forward_context():
+                scores = _at_least_float32(self(sample.input)).sigmoid()
+            parts.append((scores, sample.target, index))
         self.backbone.train(was_training)
         scores, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
         self.initialize_objective(scores, target, index)
@@ -393,7 +407,8 @@ class PartialAUCModule(LightningModule):
         logits = self(sample.input)
         # In float32 the sigmoid is exactly 1 from a logit of 17 on, which would tie the best-separated samples.
         wide = torch.float32 if logits.device.type == "mps" else torch.float64
-        return logits.to(wide).sigmoid()
+        scores: Tensor = logits.to(wide).sigmoid()
+        return scores
 
     def _evaluation_step(self, batch: Any, metrics: MetricCollection) -> dict[str, Tensor]:
         sample = self._as_sample(batch)
@@ -401,6 +416,10 @@ class PartialAUCModule(LightningModule):
         if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
             metrics.update(scores, sample.target)
         return {"scores": scores, "target": sample.target}
+
+
+def _at_least_float32(logits: Tensor) -> Tensor:
+    return logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
 
 
 def _materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.Module:

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from pauc_lightning.methods.base import PartialAUCModule
-from pauc_lightning.objectives.minimax import MinimaxObjective
+from pauc_lightning.objectives.minimax import BOXES, MinimaxObjective
 from pauc_lightning.optim import ASGDA
 
 
@@ -72,3 +72,12 @@ class MinimaxMethod(PartialAUCModule):
     def diagnostics(self) -> dict[str, Tensor]:
         """The objective's variables."""
         return self.objective.variables()
+
+    def suspicious_bounds(self) -> dict[str, Tensor]:
+        """Upper bounds: there gamma says that negatives outrank positives, and a threshold selects nothing."""
+        variables = self.objective.variables()
+        return {
+            name: variables[name] >= BOXES[name][1] - 1e-6
+            for name in ("gamma", "s_neg", "s_pos")
+            if name in variables
+        }

@@ -28,7 +28,7 @@ def plot_score_distribution(scores: Tensor, target: Tensor, region: Region, bins
     selected_negative = negative[::-1][first:last]
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
-    edges = np.linspace(0.0, 1.0, bins + 1)
+    edges = np.linspace(0.0, 1.0, bins + 1).tolist()
     for name, everything, selected, color in (
         ("negatives", negative, selected_negative, NEGATIVE_COLOR),
         ("positives", positive, selected_positive, POSITIVE_COLOR),

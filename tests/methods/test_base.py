@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import LightningDataModule
+from lightning.pytorch.plugins.precision import MixedPrecision
+from methods.training import digits, small_net, trainer
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from pauc_lightning import InputError, Region
+from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
+from pauc_lightning.metrics.functional import binary_partial_auc
+
+
+def fit(
+    module: PartialAUCModule, folder: Path, data: LightningDataModule | None = None, **settings: Any
+) -> None:
+    trainer(folder, **settings).fit(module, datamodule=digits() if data is None else data)
+
+
+def test_cross_entropy_is_plain_sgd(tmp_path: Path) -> None:
+    module = CE(backbone=small_net(), learning_rate=0.1, momentum=0.9, weight_decay=1e-3)
+    fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
+
+    net = small_net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
+    data = digits()
+    dataset, sampler = data.dataset("train"), data.batch_sampler()
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        for members in sampler:
+            batch = dataset.__getitems__(members)
+            loss = nn.functional.binary_cross_entropy_with_logits(
+                net(data.eval_transform(batch.input)).squeeze(1), batch.target.float()
+            )
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    for ours, plain in zip(module.backbone.parameters(), net.parameters(), strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-7)
+    assert not torch.equal(net.get_parameter("1.weight"), small_net().get_parameter("1.weight"))
+
+
+class Noise(nn.Module):
+    """Drops units, and remembers which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Tensor] = []
+
+    def forward(self, input: Tensor) -> Tensor:
+        mask = nn.functional.dropout(torch.ones_like(input), 0.5, self.training)
+        if self.training:
+            self.seen.append(mask)
+        return input * mask
+
+
+def test_both_evaluations_see_the_same_noise_and_steps_see_different_noise(tmp_path: Path) -> None:
+    noise = Noise()
+    fit(PAUCI(backbone=small_net(noise=noise), warmup_epochs=0), tmp_path, max_steps=3, limit_val_batches=0)
+    assert len(noise.seen) == 6
+    for step in range(3):
+        assert torch.equal(noise.seen[2 * step], noise.seen[2 * step + 1])
+    size = min(len(mask) for mask in noise.seen)
+    assert not torch.equal(noise.seen[0][:size], noise.seen[2][:size])
+    assert not torch.equal(noise.seen[2][:size], noise.seen[4][:size])
+
+
+def test_batch_norm_statistics_once_per_step(tmp_path: Path) -> None:
+    norm = nn.BatchNorm1d(16)
+    module = PAUCI(backbone=small_net(norm=norm), warmup_epochs=1)
+    fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
+    assert norm.num_batches_tracked is not None
+    assert int(norm.num_batches_tracked) == module.trainer.global_step
+    assert norm.track_running_stats
+    assert float(norm.running_mean.abs().sum()) > 0  # type: ignore[union-attr]
+
+
+def test_global_step_counts_batches_through_the_warm_up(tmp_path: Path) -> None:
+    module = UPAUCI(backbone=small_net(), warmup_epochs=1)
+    data = digits()
+    fit(module, tmp_path, data, max_epochs=3, limit_val_batches=0)
+    assert module.trainer.global_step == 3 * len(data.batch_sampler())
+
+
+def test_variables_start_at_the_optimum_of_the_warm_up_scores(tmp_path: Path) -> None:
+    starts: list[dict[str, float]] = []
+
+    class Watched(UPAUCI):
+        def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
+            super().initialize_objective(scores, target, index)
+            starts.append({name: float(value) for name, value in self.objective.variables().items()})
+            assert sorted(index.tolist()) == list(range(len(scores)))
+
+    module = Watched(backbone=small_net(), warmup_epochs=2, max_fpr=0.3, min_tpr=0.5, omega=0.0)
+    data = digits()
+    fit(module, tmp_path, data, max_epochs=3, limit_val_batches=0)
+    assert len(starts) == 1
+
+    warmed = UPAUCI(backbone=small_net(), warmup_epochs=2, max_fpr=0.3, min_tpr=0.5, omega=0.0)
+    fit(warmed, tmp_path / "warm", data, max_epochs=2, limit_val_batches=0)
+    train = data.dataset("train").__getitems__(range(data.train_size))
+    with torch.no_grad():
+        scores = warmed(data.eval_transform(train.input)).sigmoid().double().numpy()
+    labels = train.target.numpy()
+    positives, negatives = np.sort(scores[labels == 1]), np.sort(scores[labels == 0])[::-1]
+    hard_positives = positives[: int(len(positives) * 0.5)]
+    hard_negatives = negatives[: int(np.floor(len(negatives) * 0.3 + 1e-9))]
+    a, b = hard_positives.mean(), hard_negatives.mean()
+    assert starts[0]["a"] == pytest.approx(a, abs=1e-5)
+    assert starts[0]["b"] == pytest.approx(b, abs=1e-5)
+    assert starts[0]["gamma"] == pytest.approx(b - a, abs=1e-5)
+    last_negative = hard_negatives[-1]
+    threshold = (last_negative - b) ** 2 + 2 * (1 + b - a) * last_negative
+    assert starts[0]["s_neg"] == pytest.approx(threshold, abs=1e-5)
+
+
+def test_gradient_clipping_bounds_what_the_optimizer_sees(tmp_path: Path) -> None:
+    norms: list[float] = []
+
+    class Watched(PAUCI):
+        def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+            super().on_before_optimizer_step(optimizer)
+            grads = [p.grad for p in self.backbone.parameters() if p.grad is not None]
+            norms.append(float(torch.cat([g.flatten() for g in grads]).norm()))
+
+    fit(Watched(backbone=small_net(), warmup_epochs=0), tmp_path, max_steps=3, limit_val_batches=0)
+    free = norms.copy()
+    norms.clear()
+    limit = min(free) / 2
+    module = Watched(backbone=small_net(), warmup_epochs=0, gradient_clip_norm=limit)
+    fit(module, tmp_path, max_steps=3, limit_val_batches=0)
+    assert len(norms) == 6
+    assert norms == pytest.approx([limit] * 6, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", [CE, PAUCI, UPAUCI])
+def test_bfloat16_trains(method: type[PartialAUCModule], tmp_path: Path) -> None:
+    module = method(backbone=small_net(), warmup_epochs=1, learning_rate=0.05)
+    fit(module, tmp_path, max_epochs=3, precision="bf16-mixed")
+    before, after = small_net().get_parameter("1.weight"), module.backbone.get_parameter("1.weight")
+    assert torch.isfinite(after).all()
+    assert not torch.equal(before, after)
+
+
+def test_float16_with_a_scaler_follows_float32_and_skips_overflow(tmp_path: Path) -> None:
+    reference = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+    fit(reference, tmp_path, max_steps=10, limit_val_batches=0)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=10**6)
+    module = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+    plugin = MixedPrecision("16-mixed", "cpu", scaler)
+    fit(module, tmp_path, max_steps=40, limit_val_batches=0, plugins=[plugin])
+    assert scaler.get_scale() < 2.0**40  # the first scales overflow half precision; those steps are skipped
+    asgda = module.optimizers().optimizer  # type: ignore[union-attr]
+    assert 0 < asgda.param_groups[0]["t"] < 40
+    for p in module.parameters():
+        assert torch.isfinite(p).all()
+
+    fine = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+    plugin = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**6))
+    fit(fine, tmp_path, max_steps=10, limit_val_batches=0, plugins=[plugin])
+    start = small_net().get_parameter("1.weight")
+    moved = (reference.backbone.get_parameter("1.weight") - start).norm()
+    apart = (reference.backbone.get_parameter("1.weight") - fine.backbone.get_parameter("1.weight")).norm()
+    assert float(moved) > 0
+    assert float(apart) < 0.02 * float(moved)
+
+
+def test_validation_reports_what_the_function_says(tmp_path: Path) -> None:
+    module = CE(backbone=small_net(), max_fpr=0.2, min_tpr=0.5, regions=[Region(max_fpr=0.4)])
+    data = digits(eval_batch_size=37)
+    fit(module, tmp_path, data, max_epochs=2)
+    part = data.dataset("val").__getitems__(range(len(data.split.val)))
+    with torch.no_grad():
+        scores = module(data.eval_transform(part.input)).double()
+    logged = module.trainer.callback_metrics
+    assert set(logged) >= {"val/auc", "val/pauc", "val/tpauc_fpr0.2_tpr0.5", "val/opauc_fpr0.4"}
+    for name, bounds in (("val/pauc", (0.2, 0.5)), ("val/auc", (1.0, 0.0)), ("val/opauc_fpr0.4", (0.4, 0.0))):
+        expected = binary_partial_auc(scores, part.target, *bounds)
+        assert float(logged[name]) == pytest.approx(float(expected), abs=1e-6)
+
+
+class TupleData(LightningDataModule):
+    """A user's data module: no indices, no prior, plain tuples."""
+
+    def __init__(self, *columns: Tensor) -> None:
+        super().__init__()
+        self.columns = columns
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        return DataLoader(TensorDataset(*self.columns), batch_size=16)
+
+    val_dataloader = train_dataloader
+
+
+def pixels(n: int = 64) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(n, 1, 8, 8, generator=generator), (torch.arange(n) % 4 == 0).long()
+
+
+@pytest.mark.parametrize("method", [CE, PAUCI, UPAUCI])
+def test_users_own_batches_without_indices(method: type[PartialAUCModule], tmp_path: Path) -> None:
+    module = method(backbone=small_net(), warmup_epochs=1)
+    fit(module, tmp_path, TupleData(*pixels()), max_epochs=3)
+    assert torch.isfinite(module.trainer.callback_metrics["val/pauc"])
+
+
+def test_only_stored_weights_ask_for_indices(tmp_path: Path) -> None:
+    module = UPAUCI(backbone=small_net(), warmup_epochs=0, weights="ascent", train_size=64)
+    with pytest.raises(InputError, match=r"return \(input, label, index\)"):
+        fit(module, tmp_path, TupleData(*pixels()), max_epochs=1)
+
+
+def test_wrong_labels_are_named(tmp_path: Path) -> None:
+    inputs, labels = pixels()
+    with pytest.raises(InputError, match="Labels must be 0"):
+        fit(CE(backbone=small_net()), tmp_path, TupleData(inputs, labels * 2 - 1), max_epochs=1)
+
+
+def test_wrong_batches_and_backbones_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="A batch must be"):
+        fit(CE(backbone=small_net()), tmp_path, TupleData(*pixels(), *pixels()), max_epochs=1)
+    two_outputs = nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
+    with pytest.raises(InputError, match="one logit per sample"):
+        fit(CE(backbone=two_outputs), tmp_path, TupleData(*pixels()), max_epochs=1)
+
+
+def test_backbone_starts_from_a_checkpoint(tmp_path: Path) -> None:
+    first = CE(backbone=small_net())
+    fit(first, tmp_path, max_epochs=1, limit_val_batches=0)
+    path = tmp_path / "last.ckpt"
+    second = UPAUCI(backbone=small_net(seed=1), init_weights=str(path), warmup_epochs=0, descent_lr=0.0)
+    fit(second, tmp_path / "second", max_steps=2, limit_val_batches=0)
+    for ours, theirs in zip(second.backbone.parameters(), first.backbone.parameters(), strict=True):
+        decay = 1 - 1e-3  # nothing but rounding may move it
+        torch.testing.assert_close(ours, theirs, rtol=1 - decay, atol=1e-6)
+    with pytest.raises(InputError, match="no such file"):
+        second.load_backbone(str(tmp_path / "nothing.ckpt"))
+    other = CE(backbone=nn.Sequential(nn.Flatten(), nn.Linear(64, 1)))
+    with pytest.raises(InputError, match="does not fit the backbone"):
+        other.load_backbone(str(path))
+
+
+def test_collapse_is_said_once(tmp_path: Path) -> None:
+    net = small_net()
+    nn.init.zeros_(net.get_parameter("3.weight"))
+    module = CE(backbone=net, learning_rate=0.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(module, tmp_path, max_epochs=1, limit_val_batches=0)
+    collapses = [str(w.message) for w in caught if "collapsed" in str(w.message)]
+    assert len(collapses) == 1
+    assert "all scores of the batch are" in collapses[0]
+
+
+def test_stuck_variable_is_said_once() -> None:
+    from pauc_lightning.methods.collapse import CollapseMonitor
+
+    monitor = CollapseMonitor(patience=3)
+    scores = torch.tensor([0.1, 0.9])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for step, stuck in enumerate([True, True, False, True, True, True, True]):
+            monitor.look(step, scores, {"s_neg": torch.tensor(stuck)})
+    assert [str(w.message)[:42] for w in caught] == ["Training has collapsed by step 5: s_neg ha"]
+    with pytest.warns(UserWarning, match="not finite"):
+        monitor.look(9, torch.tensor([float("nan"), 0.5]), {})
+
+
+def test_every_variable_is_logged(tmp_path: Path) -> None:
+    module = UPAUCI(backbone=small_net(), warmup_epochs=1, max_fpr=0.3, min_tpr=0.5, constraint="lagrangian")
+    fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
+    names = {"a", "b", "gamma", "s_neg", "s_pos", "theta_a", "theta_b", "loss"}
+    assert {f"train/{name}" for name in names} <= set(module.trainer.logged_metrics)

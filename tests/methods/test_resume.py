@@ -1,0 +1,85 @@
+"""A run that is killed and resumed ends where the uninterrupted one does, bit by bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+from methods.training import digits, small_net, trainer
+from torch import Tensor, nn
+
+from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
+
+
+class Killed(Exception):
+    """Stands for a machine that goes away."""
+
+
+class KillAt(Callback):
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.global_step == self.step:
+            trainer.save_checkpoint(Path(trainer.default_root_dir) / "killed.ckpt")
+            raise Killed
+
+
+def build(method: type[PartialAUCModule], data: Any, **settings: Any) -> PartialAUCModule:
+    net = small_net(norm=nn.BatchNorm1d(16), dropout=nn.Dropout(0.2))
+    return method(
+        backbone=net,
+        warmup_epochs=1,
+        train_size=data.train_size,
+        prior=data.prior,
+        learning_rate=0.1,
+        **settings,
+    )
+
+
+def final_state(module: PartialAUCModule) -> dict[str, Tensor]:
+    return {key: value.clone() for key, value in module.state_dict().items()}
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        (CE, {}),
+        (PAUCI, {"min_tpr": 0.5}),
+        (UPAUCI, {"weights": "ascent", "min_tpr": 0.5}),
+        (UPAUCI, {"weights": "closed_form"}),
+    ],
+    ids=["ce", "pauci", "upauci-ascent", "upauci"],
+)
+@pytest.mark.parametrize("step", [4, 11, 16, 22], ids=lambda step: f"killed-at-{step}")
+def test_resumed_run_is_bit_identical(
+    method: type[PartialAUCModule], settings: dict[str, Any], step: int, tmp_path: Path
+) -> None:
+    epochs = 3
+    data = digits()
+    assert step < epochs * len(data.batch_sampler())
+    torch.manual_seed(1)
+    whole = build(method, data, **settings)
+    trainer(tmp_path, max_epochs=epochs, callbacks=[], enable_checkpointing=False).fit(whole, datamodule=data)
+
+    torch.manual_seed(2)
+    victim = build(method, data, **settings)
+    with pytest.raises(Killed):
+        trainer(tmp_path, max_epochs=epochs, callbacks=[KillAt(step)]).fit(victim, datamodule=digits())
+
+    torch.manual_seed(3)
+    resumed = build(method, data, **settings)
+    trainer(tmp_path, max_epochs=epochs, callbacks=[], enable_checkpointing=False).fit(
+        resumed, datamodule=digits(), ckpt_path=tmp_path / "killed.ckpt"
+    )
+    expected, got = final_state(whole), final_state(resumed)
+    assert expected.keys() == got.keys()
+    for key, value in expected.items():
+        assert torch.equal(value, got[key]), key
+    assert resumed.trainer.global_step == whole.trainer.global_step

@@ -1,0 +1,223 @@
+"""The command line as users call it: the shipped YAML files, in process."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from pauc_lightning.cli import main
+from pauc_lightning.metrics.functional import binary_partial_auc
+
+ROOT = Path(__file__).parent.parent
+METHODS = sorted((ROOT / "configs/method").glob("*.yaml"))
+DIGITS = ROOT / "configs/data/digits.yaml"
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pauc"])
+
+
+def run(*arguments: object) -> None:
+    main([str(argument) for argument in arguments])
+
+
+def fit(method: Path, *arguments: object) -> None:
+    run("fit", "-c", DIGITS, "-c", method, *SMALL, *arguments)
+
+
+SMALL = ("--trainer.accelerator=cpu", "--trainer.enable_progress_bar=false", "--trainer.log_every_n_steps=2")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        run(*arguments)
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("min_tpr", [0.0, 0.5], ids=["one-way", "two-way"])
+def test_every_shipped_method_trains(
+    method: Path, min_tpr: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if method.stem == "agd_sbcd" and min_tpr > 0:
+        said = refused(capsys, "fit", "-c", DIGITS, "-c", method, *SMALL, f"--model.min_tpr={min_tpr}")
+        assert "min_tpr" in said
+        return
+    warmup = () if method.stem == "ce" else ("--model.warmup_epochs=1",)
+    fit(method, "--trainer.max_epochs=2", f"--model.min_tpr={min_tpr}", *warmup)
+    said = capsys.readouterr().out
+    assert "Next:  pauc test -c runs/" in said
+    (folder,) = Path("runs").glob("*/version_0")
+    assert {path.name for path in (folder / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    with (folder / "metrics.csv").open() as file:
+        values = [float(row["val/pauc"]) for row in csv.DictReader(file) if row["val/pauc"]]
+    assert len(values) == 2
+    assert all(0 <= value <= 1 for value in values)
+
+
+def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=3", "--test_best=true")
+    said = capsys.readouterr().out
+    folder = Path("runs/DigitsLT-CE/version_0")
+    numbers = json.loads((folder / "test_metrics.json").read_text())
+    assert f"{numbers['opauc_fpr0.3']:8.4f}  ◂ optimised" in said
+    for title in (
+        "AUC",
+        "OPAUC (FPR ≤ 0.3)",
+        "OPAUC (FPR ≤ 0.5)",
+        "TPAUC (FPR ≤ 0.3, TPR ≥ 0.7)",
+        "TPAUC (FPR ≤ 0.5, TPR ≥ 0.5)",
+    ):
+        assert title in said
+    assert (folder / "figures/test_roc.png").stat().st_size > 10_000
+
+    command = said[said.index("pauc test") :].split()[1:]
+    run(*command)
+    assert json.loads((folder / "test/version_0/test_metrics.json").read_text()) == numbers
+
+    run("predict", *command[1:])
+    with (folder / "predict/version_0/predictions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["index"]) for row in rows] == list(range(len(rows)))
+    scores = torch.tensor([float(row["score"]) for row in rows], dtype=torch.float64)
+    labels = torch.tensor([int(row["label"]) for row in rows])
+    value = binary_partial_auc(scores, labels, max_fpr=0.3)
+    assert float(value) == pytest.approx(numbers["opauc_fpr0.3"], abs=1e-7)
+
+    run("validate", *command[1:])
+    assert (folder / "validate/version_0/val_metrics.json").is_file()
+
+
+def test_resuming_keeps_the_best_checkpoint_and_all_files(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=2")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    curves = (folder / "metrics.csv").read_text()
+    run(
+        "fit",
+        "-c",
+        folder / "config.yaml",
+        "--ckpt_path",
+        folder / "checkpoints/last.ckpt",
+        "--trainer.max_epochs=3",
+    )
+    assert (folder / "metrics.csv").read_text() == curves
+    assert (folder / "resumed/version_0/metrics.csv").is_file()
+    last = torch.load(folder / "checkpoints/last.ckpt", weights_only=True)
+    assert last["epoch"] == 2
+
+
+def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1")
+    capsys.readouterr()
+    folder = Path("runs/DigitsLT-CE/version_0")
+    common = ("test", "-c", folder / "config.yaml", "--ckpt_path", folder / "checkpoints/last.ckpt", *SMALL)
+    run(*common)
+    assert "warning" not in capsys.readouterr().err
+    run(*common, "--model.learning_rate=0.9")
+    assert "learning_rate: asked for 0.9, using 0.01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model.learning_rat=3"], "Did you mean `learning_rate`?"),
+        (["--trainer.max_epohcs=3"], "Did you mean `trainer.max_epochs`?"),
+        (["--model.backbone.hiden=[3]"], "Did you mean `hidden`?"),
+        (["--model=EC"], "Did you mean `CE`?"),
+        (["--data=DigtsLT"], "Did you mean `DigitsLT`?"),
+        (["--model.max_fpr=30"], "for 30 % write max_fpr=0.3"),
+        (["--data.positive_classes=[11]"], "11"),
+        (["--ckpt_path=nothing.ckpt"], "no such file"),
+        (["--trainer.gradient_clip_val=1"], "gradient_clip_norm"),
+        (["-c", "nothing.yaml"], "nothing.yaml"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_mistakes_end_in_a_sentence(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, "fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL, *arguments)
+    assert said in message
+    assert not Path("runs").exists()
+
+
+def test_typos_in_yaml_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    typo = tmp_path / "typo.yaml"
+    typo.write_text("model:\n  class_path: CE\n  init_args:\n    leraning_rate: 0.1\n")
+    assert "Did you mean `learning_rate`?" in refused(capsys, "fit", "-c", DIGITS, "-c", typo)
+    typo.write_text("trianer:\n  max_epochs: 3\n")
+    ce = ROOT / "configs/method/ce.yaml"
+    assert "Did you mean `trainer" in refused(capsys, "fit", "-c", DIGITS, "-c", ce, "-c", typo)
+    assert "Did you mean `fit`?" in refused(capsys, "fti")
+
+
+def test_help_is_written_for_a_user(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        (["--help"], "pauc benchmark metric"),
+        (["fit", "--help"], "--test_best"),
+        (["fit", "--model.help", "UPAUCI"], "the paper's nu"),
+        (["fit", "--data.help", "DigitsLT"], "Fraction of positives"),
+        (["benchmark", "--help"], "metric"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            run(*arguments)
+        assert stopped.value.code == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_users_own_backbone_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_models.py").write_text(
+        "from torch import nn\n"
+        "class Mine(nn.Sequential):\n"
+        "    def __init__(self, width: int = 4) -> None:\n"
+        "        super().__init__(nn.Flatten(), nn.Linear(64, width), nn.ReLU(), nn.Linear(width, 1))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    fit(
+        ROOT / "configs/method/ce.yaml",
+        "--trainer.max_epochs=1",
+        "--model.backbone=my_models.Mine",
+        "--model.backbone.width=5",
+    )
+    state = torch.load("runs/DigitsLT-CE/version_0/checkpoints/last.ckpt", weights_only=True)["state_dict"]
+    assert state["backbone.1.weight"].shape == (5, 64)
+
+
+def test_wandb_offline_gets_curves_and_the_same_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1", "--wandb=offline", "--test_best=true")
+    wandb.finish()
+    (run_folder,) = Path("runs/DigitsLT-CE/version_0/wandb").glob("offline-run-*")
+    assert list(run_folder.glob("*.wandb"))
+    sent = {path.name.rsplit("_", 2)[0] for path in run_folder.rglob("*.png")}
+    assert {"test_roc", "test_scores"} <= sent
+    assert Path("runs/DigitsLT-CE/version_0/metrics.csv").is_file()
+
+
+def test_two_processes_through_the_command_line(tmp_path: Path) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pauc_lightning", "fit", "-c", str(DIGITS)]
+    command += ["-c", str(ROOT / "configs/method/upauci.yaml"), *SMALL, "--test_best=true"]
+    command += [
+        "--trainer.devices=2",
+        "--trainer.strategy=ddp",
+        "--trainer.max_epochs=2",
+        "--model.warmup_epochs=1",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("UPAUCI on the test part of DigitsLT") == 1
+    assert len(list(tmp_path.glob("runs/*/version_*"))) == 1
