@@ -151,7 +151,7 @@ def test_bfloat16_trains(method: type[PartialAUCModule], tmp_path: Path) -> None
 
 def test_float16_with_a_scaler_follows_float32_and_skips_overflow(tmp_path: Path) -> None:
     reference = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
-    fit(reference, tmp_path, max_steps=10, limit_val_batches=0)
+    fit(reference, tmp_path, max_steps=5, limit_val_batches=0)  # later, rounding decides which units are on
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=10**6)
     module = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
     plugin = MixedPrecision("16-mixed", "cpu", scaler)
@@ -164,7 +164,7 @@ def test_float16_with_a_scaler_follows_float32_and_skips_overflow(tmp_path: Path
 
     fine = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
     plugin = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**6))
-    fit(fine, tmp_path, max_steps=10, limit_val_batches=0, plugins=[plugin])
+    fit(fine, tmp_path, max_steps=5, limit_val_batches=0, plugins=[plugin])
     start = small_net().get_parameter("1.weight")
     moved = (reference.backbone.get_parameter("1.weight") - start).norm()
     apart = (reference.backbone.get_parameter("1.weight") - fine.backbone.get_parameter("1.weight")).norm()
