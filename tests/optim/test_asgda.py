@@ -162,22 +162,25 @@ def test_every_variable_is_feasible_after_every_step(
             assert BOXES[name][0] <= value <= BOXES[name][1], name
             extremes[name] = [min(extremes[name][0], value), max(extremes[name][1], value)]
         if constraint == "projection":
-            low, high = loss_fn._gamma_box()
-            assert low <= loss_fn.gamma <= high
+            lowest = max(-variables["a"], variables["b"] - 1) if min_tpr else variables["b"] - 1
+            assert variables["gamma"] >= lowest - 1e-7  # 1e-7: this bound is computed in float64
     assert extremes["s_neg"][1] - extremes["s_neg"][0] > 1
     assert extremes["gamma"][1] - extremes["gamma"][0] > 0.5
 
 
-def test_bound_that_moves_is_kept() -> None:
-    """γ ≥ b − 1 at the *new* b: b runs up, and pushes γ although γ itself stands still."""
-    loss_fn = PAUCI(0.3, a=1.0, b=0.0, gamma=-1.0).double()
+@pytest.mark.parametrize(
+    ("min_tpr", "name", "gradient", "lowest"), [(0.0, "b", -0.6, -0.4), (0.6, "a", 0.7, -0.3)]
+)
+def test_bound_that_moves_is_kept(min_tpr: float, name: str, gradient: float, lowest: float) -> None:
+    """γ ≥ b − 1 and γ ≥ −a at the *new* b and a: as b rises or a falls, γ is pushed although its gradient is zero."""
+    loss_fn = PAUCI(0.3, min_tpr, a=1.0, b=0.0, gamma=-1.0).double()
     opt = ASGDA(loss_fn.param_groups(), lr=1.0, k=1.0, m=1.0, warm_start=True)
-    for parameter in loss_fn.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    loss_fn.b.grad = torch.tensor(-0.6, dtype=torch.float64)
+    start = {"a": 1.0, "b": 0.0}
+    for parameter_name, parameter in loss_fn.named_parameters():
+        parameter.grad = torch.full_like(parameter, gradient if parameter_name == name else 0.0)
     opt.move()
-    assert loss_fn.b.item() == pytest.approx(0.6, abs=1e-12)
-    assert loss_fn.gamma.item() == pytest.approx(-0.4, abs=1e-12)
+    assert loss_fn.variables()[name].item() == pytest.approx(start[name] - gradient, abs=1e-12)
+    assert loss_fn.gamma.item() == pytest.approx(lowest, abs=1e-12)
 
 
 # ---------------------------------------------------------------------- known saddle points
