@@ -296,14 +296,14 @@ def _selected_counts(region: Region, scale: Scale, n_pos: int, n_neg: int) -> tu
         largest = math.floor((1 - 1 / n_pos) * 1e6) / 1e6
         raise InputError(
             f"`min_tpr`={region.min_tpr!r} keeps 0 of {n_pos} positives (⌊{n_pos}·(1 - min_tpr)⌋ = 0): the "
-            f"smallest fraction to keep is 1/{n_pos}, so the largest `min_tpr` that works is {largest:g}."
+            f"smallest fraction to keep is 1/{n_pos}, that is `min_tpr` = 1 - 1/{n_pos}; write {largest:g}."
         )
     if first == last:
         smallest = math.ceil((first + 1) / n_neg * 1e6) / 1e6
         raise InputError(
             f"`max_fpr`={region.max_fpr!r} with `min_fpr`={region.min_fpr!r} keeps 0 of {n_neg} negatives "
             f"(⌊{n_neg}·max_fpr⌋ = ⌊{n_neg}·min_fpr⌋ = {last}): the smallest `max_fpr` that works with this "
-            f"`min_fpr` is {first + 1}/{n_neg} = {smallest:g}."
+            f"`min_fpr` is {first + 1}/{n_neg}; write {smallest:g}."
         )
     return kept, first, last
 

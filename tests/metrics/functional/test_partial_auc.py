@@ -293,17 +293,17 @@ def test_an_empty_region_names_a_fraction_that_works(n: int) -> None:
     too_small = 0.5 / n
     with pytest.raises(InputError, match=f"`max_fpr`={too_small}.* keeps 0 of {n} negatives") as error:
         binary_partial_auc(preds, target, max_fpr=too_small)
-    suggestion = float(re.findall(r"= ([\d.]+)\.$", str(error.value))[0])
+    suggestion = float(re.findall(r"write ([\d.]+)\.$", str(error.value))[0])
     assert suggestion == pytest.approx(1 / n, rel=1e-2)
     binary_partial_auc(preds, target, max_fpr=suggestion)
     with pytest.raises(InputError, match=f"keeps 0 of {n} negatives") as error:
         binary_partial_auc(preds, target, max_fpr=1.75 / n, min_fpr=1.25 / n)
-    suggestion = float(re.findall(r"= ([\d.]+)\.$", str(error.value))[0])
+    suggestion = float(re.findall(r"write ([\d.]+)\.$", str(error.value))[0])
     assert suggestion == pytest.approx(2 / n, rel=1e-2)
     binary_partial_auc(preds, target, max_fpr=suggestion, min_fpr=1.25 / n)
     with pytest.raises(InputError, match=f"keeps 0 of {n} positives") as error:
         binary_partial_auc(preds, target, min_tpr=1 - too_small)
-    suggestion = float(re.findall(r"works is ([\d.]+)\.$", str(error.value))[0])
+    suggestion = float(re.findall(r"write ([\d.]+)\.$", str(error.value))[0])
     assert suggestion == pytest.approx(1 - 1 / n, rel=1e-2)
     binary_partial_auc(preds, target, min_tpr=suggestion)
 
