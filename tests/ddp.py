@@ -28,7 +28,7 @@ def run_on_ranks(fn: Callable[..., Any], world_size: int = 2, *args: Any) -> lis
         raise TypeError(f"fn must be a top-level function of a file, got {fn!r}")
     with tempfile.TemporaryDirectory() as folder:
         worker_args = (world_size, folder, fn.__module__, source, fn.__name__, args)
-        spawn(_worker, worker_args, nprocs=world_size)  # type: ignore[no-untyped-call]
+        spawn(_worker, worker_args, nprocs=world_size)
         return [pickle.loads((Path(folder) / f"result{rank}").read_bytes()) for rank in range(world_size)]
 
 
