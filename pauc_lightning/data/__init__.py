@@ -1,22 +1,32 @@
 """Long-tailed binary data: samplers that keep positives in every batch, loaders that resume, data modules."""
 
 from pauc_lightning.data.base import ClassCounts, LongTailDataModule, Source
+from pauc_lightning.data.cifar import CIFAR10LT, CIFAR100LT
 from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.digits import DigitsLT
+from pauc_lightning.data.fashion_mnist import FashionMNISTLT
+from pauc_lightning.data.gaussian import GaussianLT
 from pauc_lightning.data.image_folder import ImageFolderLT
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
+from pauc_lightning.data.published import Published, PublishedImages
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
 
 __all__ = [
+    "CIFAR10LT",
+    "CIFAR100LT",
     "ClassCounts",
     "DigitsLT",
+    "FashionMNISTLT",
+    "GaussianLT",
     "ImageDataModule",
     "ImageFolderLT",
     "InMemoryDataset",
     "LongTailDataModule",
+    "Published",
+    "PublishedImages",
     "ResumableLoader",
     "Sample",
     "ShardedSampler",

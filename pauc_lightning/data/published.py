@@ -1,0 +1,74 @@
+"""The paper's data sets by name, and what its table says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.errors import InputError
+
+
+class Published(NamedTuple):
+    """A row of the paper's table of data sets.
+
+    Attributes:
+        name: The paper's name.
+        positives: Ids of the positive classes.
+        what: What they show.
+        n_pos: Number of positives in the table.
+        n_neg: Number of negatives in the table.
+        remark: Where the table differs from the data, and why.
+        counted: Which samples the table counts: the training part, or all parts together.
+    """
+
+    name: str
+    positives: tuple[int, ...]
+    what: str
+    n_pos: int
+    n_neg: int
+    remark: str
+    counted: Literal["train", "all"] = "train"
+
+
+class PublishedImages(ImageDataModule):
+    """Images of which the paper uses certain subsets; the positives are a subset's or any others.
+
+    Args:
+        root: Folder that has the data, or that they are downloaded to.
+        subset: The paper's subset: 1, 2 or 3.
+        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+            exponentially in the order of their ids. null keeps every image.
+        kwargs: What every image data module takes.
+    """
+
+    subsets: ClassVar[tuple[Published, ...]]
+    """The paper's subsets 1, 2, ... of these images."""
+    published_ratio: ClassVar[float | None]
+    """The imbalance ratio behind the paper's counts."""
+
+    def __init__(
+        self,
+        root: str = "data",
+        subset: Literal[1, 2, 3] = 1,
+        positive_classes: Sequence[int | str] | None = None,
+        imbalance_ratio: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not 1 <= subset <= len(self.subsets):
+            raise InputError(
+                f"`subset` must be from 1 to {len(self.subsets)}, got {subset!r}; for other positives give "
+                "`positive_classes`."
+            )
+        positives = self.subsets[subset - 1].positives if positive_classes is None else positive_classes
+        super().__init__(positives, imbalance_ratio, **kwargs)
+        self.root = root
+
+    @property
+    def published(self) -> Published | None:
+        """What the paper's table says about these data; None if the paper does not have them."""
+        if self.imbalance_ratio != self.published_ratio:
+            return None
+        rows = (row for row in self.subsets if set(row.positives) == set(self.positive_ids))
+        return next(rows, None)

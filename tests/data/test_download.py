@@ -1,0 +1,236 @@
+"""Downloads and archives that break in the middle, from a real server on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from archives import FileServer, serve
+
+from pauc_lightning.data.download import Archive, fetch, fetch_and_unpack
+from pauc_lightning.data.storage import prepare
+from pauc_lightning.errors import InputError
+
+CONTENT = os.urandom(3_000_000)
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    with serve({"file.bin": CONTENT}) as running:
+        yield running
+
+
+def archive_of(server: FileServer, name: str = "file.bin", content: bytes | None = None) -> Archive:
+    content = server.files[name] if content is None else content
+    return Archive(server.url(name), name, hashlib.md5(content).hexdigest())
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+def test_fetches_once(server: FileServer, tmp_path: Path) -> None:
+    for _ in range(2):
+        path = fetch(archive_of(server), tmp_path / "new" / "folder")
+        assert path.read_bytes() == CONTENT
+    assert server.starts == [0]
+
+
+def test_continues_what_an_earlier_run_left(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin.unfinished").write_bytes(CONTENT[:1_234_567])
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT
+    assert server.starts == [1_234_567]
+    assert names(tmp_path) == {"file.bin"}
+
+
+def test_continues_when_the_connection_breaks(server: FileServer, tmp_path: Path) -> None:
+    server.break_after = 1_000_000
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT
+    assert server.starts == [0, 1_000_000, 2_000_000]
+
+
+def test_begins_anew_if_the_server_cannot_continue(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin.unfinished").write_bytes(CONTENT[:1000])
+    server.ranges = False
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_beginning_longer_than_the_file_is_thrown_away(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin.unfinished").write_bytes(CONTENT + b"more")
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_wrong_file_gets_no_name(server: FileServer, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="MD5 sum"):
+        fetch(archive_of(server, content=b"something else"), tmp_path)
+    assert names(tmp_path) == set()
+
+
+def test_a_beginning_of_another_file_is_noticed(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin.unfinished").write_bytes(b"x" * 1000)
+    with pytest.raises(InputError, match="MD5 sum"):
+        fetch(archive_of(server), tmp_path)
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT  # the second run begins anew
+
+
+def test_a_damaged_file_that_is_there_is_not_used(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin").write_bytes(CONTENT[:-1])
+    with pytest.raises(InputError, match=r"file\.bin is damaged.*Delete it"):
+        fetch(archive_of(server), tmp_path)
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT[:-1]  # the user's file is left to the user
+
+
+def test_without_a_connection_the_message_says_where_to_put_the_file(
+    server: FileServer, tmp_path: Path
+) -> None:
+    missing = Archive(server.url("nothing.bin"), "nothing.bin", "0" * 32)
+    with pytest.raises(InputError, match=r"cannot download .*Not Found.*nothing\.bin yourself"):
+        fetch(missing, tmp_path)
+    gone = archive_of(server)._replace(url="http://127.0.0.1:9/file.bin")
+    (tmp_path / "file.bin.unfinished").write_bytes(CONTENT[:1000])
+    with pytest.raises(InputError, match="cannot download"):
+        fetch(gone, tmp_path)
+    assert (tmp_path / "file.bin.unfinished").stat().st_size == 1000  # kept for the next run
+
+
+def zip_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zip_file:
+        for name, content in files.items():
+            zip_file.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar_file:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar_file.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.zip", zip_of), ("a.tar.gz", tar_of)])
+def test_unpacks_and_renames(server: FileServer, tmp_path: Path, name: str, pack: object) -> None:
+    assert callable(pack)
+    server.files[name] = pack({"top/a.txt": b"first", "top/sub/b.txt": b"second"})
+    for _ in range(2):
+        folder = fetch_and_unpack(archive_of(server, name), tmp_path, "top", "here")
+        assert folder == tmp_path / "here"
+        assert (folder / "a.txt").read_bytes() == b"first"
+        assert (folder / "sub" / "b.txt").read_bytes() == b"second"
+    assert names(tmp_path) == {"here", name}
+    assert server.starts == [0]
+    # What is there is not looked at again, even when the archive is gone.
+    (tmp_path / name).unlink()
+    assert fetch_and_unpack(archive_of(server, name), tmp_path, "top", "here").is_dir()
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_a_corrupted_archive_leaves_no_folder(server: FileServer, tmp_path: Path, name: str) -> None:
+    pack = zip_of if name == "a.zip" else tar_of
+    whole = pack({f"top/{i}.bin": os.urandom(20_000) for i in range(20)})
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2 : len(whole) // 2 + 2000] = os.urandom(2000)
+    server.files[name] = bytes(damaged)
+    # The checksum catches it ...
+    with pytest.raises(InputError, match="MD5 sum"):
+        fetch_and_unpack(archive_of(server, name, whole), tmp_path, "top")
+    assert names(tmp_path) == set()
+    # ... and if the checksum itself is that of the damaged file, unpacking does.
+    with pytest.raises(InputError, match="cannot unpack"):
+        fetch_and_unpack(archive_of(server, name), tmp_path, "top")
+    assert "top" not in names(tmp_path)
+    (tmp_path / name).unlink()
+    server.files[name] = whole
+    folder = fetch_and_unpack(archive_of(server, name), tmp_path, "top")
+    assert len(list(folder.iterdir())) == 20
+    assert names(tmp_path) == {"top", name}
+
+
+def test_an_archive_with_other_contents_is_refused(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.zip"] = zip_of({"other/a.txt": b""})
+    with pytest.raises(InputError, match="has no folder top"):
+        fetch_and_unpack(archive_of(server, "a.zip"), tmp_path, "top")
+
+
+def test_an_archive_cannot_write_elsewhere(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.tar.gz"] = tar_of({"top/a.txt": b"", "../../outside.txt": b"trap"})
+    with pytest.raises(InputError, match="cannot unpack"):
+        fetch_and_unpack(archive_of(server, "a.tar.gz"), tmp_path / "deep" / "folder", "top")
+    assert not list(tmp_path.rglob("outside.txt"))
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from pauc_lightning.data.storage import prepare
+
+def make(place):
+    place.mkdir()
+    (place / "half").write_text("half")
+    print("working", flush=True)
+    time.sleep(60)
+
+prepare(Path(sys.argv[1]), make)
+"""
+
+
+def test_a_killed_preparation_is_done_again_and_others_wait_for_a_live_one(tmp_path: Path) -> None:
+    path = tmp_path / "prepared"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    made: list[str] = []
+
+    def make(place: Path) -> None:
+        made.append("here")
+        place.mkdir()
+        (place / "whole").write_text("whole")
+
+    thread = threading.Thread(target=prepare, args=(path, make))
+    thread.start()
+    time.sleep(0.3)
+    assert not made  # the other process holds the lock
+    assert not path.exists()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    thread.join(timeout=30)
+    assert made == ["here"]
+    assert [child.name for child in path.iterdir()] == ["whole"]
+
+
+def test_of_several_threads_one_prepares(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def make(place: Path) -> None:
+        made.append(1)
+        time.sleep(0.1)
+        place.write_text("done")
+
+    threads = [threading.Thread(target=prepare, args=(tmp_path / "file", make)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+    assert (tmp_path / "file").read_text() == "done"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="cannot write to"):
+        prepare(tmp_path / "file" / "below", lambda place: None)
