@@ -53,7 +53,7 @@ class _Objective(torch.autograd.Function):
         alpha, beta, omega = objective.region.alpha, objective.region.beta, objective.omega
         w_pos, w_neg = objective._class_weights(y, normalizer)
 
-        from_a, from_b, slope = f - a, f - b, 2 * (1 + gamma)
+        from_a, from_b, slope, penalty = f - a, f - b, 2 * (1 + gamma), (1 + omega) * gamma
         push = slope * f
         P = from_a * from_a - push
         N = from_b * from_b + push
@@ -61,21 +61,21 @@ class _Objective(torch.autograd.Function):
         # (βs' + r(N − s')) · (1−y)/(β(1−p)); d_P and d_N are the value's derivatives by each instance's P and N.
         r_neg, c_neg = objective._select(N - s_neg, c)
         d_N, total_neg = w_neg * c_neg, beta * w_neg.sum()
-        value = (w_neg * r_neg).sum() + total_neg * s_neg - (1 + omega) * gamma * gamma
+        value = w_neg.dot(r_neg) + total_neg * s_neg - penalty * gamma
         d_s_neg, d_s_pos = total_neg - d_N.sum(), None
         if s_pos is None:
             d_P = w_pos
-            value = value + (w_pos * P).sum()
+            value = value + w_pos.dot(P)
         else:
             r_pos, c_pos = objective._select(P - s_pos, c)
             d_P, total_pos = w_pos * c_pos, alpha * w_pos.sum()
-            value = value + (w_pos * r_pos).sum() + total_pos * s_pos
+            value = value + w_pos.dot(r_pos) + total_pos * s_pos
             d_s_pos = total_pos - d_P.sum()
 
-        toward_a, toward_b, d_push = d_P * from_a, d_N * from_b, d_N - d_P
-        d_f = torch.add(slope * d_push, toward_a + toward_b, alpha=2)
-        d_a, d_b = -2 * toward_a.sum(), -2 * toward_b.sum()
-        d_gamma = 2 * (d_push * f).sum() - 2 * (1 + omega) * gamma
+        d_push = d_N - d_P
+        d_f = torch.add(slope * d_push, d_P * from_a + d_N * from_b, alpha=2)
+        d_a, d_b = -2 * d_P.dot(from_a), -2 * d_N.dot(from_b)
+        d_gamma = 2 * (d_push.dot(f) - penalty)
 
         d_theta_b = d_theta_a = None
         if theta_b is not None:  # −θ_b(b − 1 − γ)

@@ -131,9 +131,11 @@ class UPAUCI(MinimaxObjective):
         stored.index_copy_(0, index, stored.index_select(0, index).clamp_(*UNIT_BOX))
 
     def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
-        if c is None and self.omega > 0:
+        if c is not None:
+            c = c.to(excess.dtype)
+        elif self.omega > 0:
             c = (excess * (0.5 / self.omega)).clamp(*UNIT_BOX)
-        elif c is None:
+        else:
             c = (excess > 0).to(excess.dtype)
         return c * (excess - self.omega * c), c
 
