@@ -25,7 +25,7 @@ def _on_a_rank(rank_: int) -> dict[str, Any]:
     """Rank 0 holds [1, 2, 3], rank 1 holds [10]; the loss is Σ x², whose gradient is 2x."""
     x = torch.tensor([1.0, 2.0, 3.0] if rank_ == 0 else [10.0], requires_grad=True)
     gathered = gather_with_grad(x)
-    gathered.square().sum().backward()  # type: ignore[no-untyped-call]
+    gathered.square().sum().backward()
     original = torch.tensor([2.0 + rank_])
     return {
         "ranks": (world_size(), rank()),

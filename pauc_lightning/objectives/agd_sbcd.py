@@ -77,4 +77,5 @@ class AGDSBCDObjective(StatefulPairwiseObjective):
         step = -self.threshold_lr / (self.loops.k + 1) * (beta - p_mean)
         add_at_(self.lambda_, index, step)
         add_at_(self.lambda_mean, index, step * (1 - self.loops.t / self.loops.length))
+        self._variables = {"threshold": thresholds.mean(), "selected": p_mean.mean()}
         return risk.mean()

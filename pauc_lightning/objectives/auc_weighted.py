@@ -31,27 +31,29 @@ def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Te
     )
 
 
-class _AUCWeighted(PairwiseObjective):
+class AUCWeighted(PairwiseObjective):
     """What AUC-poly and AUC-exp (Yang et al. 2021) share; they differ in the weight φ.
 
     loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) for TPAUC or v⁺ = 1 for
     OPAUC. The gradient flows through the weights. Scores must lie in [0, 1]; outside, φ is held at 0's value.
     """
 
-    def __init__(self, two_way: bool, gamma: float, warm_epochs: int) -> None:
+    def __init__(self, two_way: bool, gamma: float, unweighted_epochs: int) -> None:
         super().__init__()
         if not gamma > 0:
             raise InputError(f"`gamma` must be above 0, got {gamma!r}: see the class for the paper's values.")
-        if warm_epochs < 0:
-            raise InputError(f"`warm_epochs` is a number of epochs, at least 0, got {warm_epochs!r}.")
+        if unweighted_epochs < 0:
+            raise InputError(
+                f"`unweighted_epochs` is a number of epochs, at least 0, got {unweighted_epochs!r}."
+            )
         self.two_way = two_way
         self.gamma = gamma
-        self.warm_epochs = warm_epochs
+        self.unweighted_epochs = unweighted_epochs
         self.set_epoch(0)
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch (from 0) begins: before ``warm_epochs`` all weights are 1."""
-        self.weighting = epoch >= self.warm_epochs
+        """Say which epoch (from 0) begins: before ``unweighted_epochs`` all weights are 1."""
+        self.weighting = epoch >= self.unweighted_epochs
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
         """The weighted risk over all pairs."""
@@ -71,34 +73,17 @@ class _AUCWeighted(PairwiseObjective):
         """The weight of an instance that is wrong by t ≥ 0."""
 
 
-class AUCPoly(_AUCWeighted):
-    """AUC-poly (Yang et al. 2021): φ(t) = (t + 10⁻⁶)^γ; the offset keeps the slope at 0 finite.
-
-    Args:
-        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
-        gamma: The exponent itself (the authors' γ_their gives 1/(γ_their − 1)); the paper tries 0.03 to 5.
-        warm_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
-    """
-
-    def __init__(self, two_way: bool = False, gamma: float = 1.0, warm_epochs: int = 0) -> None:
-        super().__init__(two_way, gamma, warm_epochs)
-
-    def phi(self, t: Tensor) -> Tensor:
-        """(t + 10⁻⁶)^γ."""
-        return (t + 1e-6) ** self.gamma
-
-
-class AUCExp(_AUCWeighted):
+class AUCExp(AUCWeighted):
     """AUC-exp (Yang et al. 2021): φ(t) = 1 − e^{−γt}.
 
     Args:
         two_way: Whether the positives are weighted, too, for the two-way partial AUC.
         gamma: Sharpness of the weight; the paper tries 8 to 30.
-        warm_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
+        unweighted_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
     """
 
-    def __init__(self, two_way: bool = False, gamma: float = 8.0, warm_epochs: int = 0) -> None:
-        super().__init__(two_way, gamma, warm_epochs)
+    def __init__(self, two_way: bool = False, gamma: float = 8.0, unweighted_epochs: int = 0) -> None:
+        super().__init__(two_way, gamma, unweighted_epochs)
 
     def phi(self, t: Tensor) -> Tensor:
         """1 − e^{−γt}."""

@@ -185,6 +185,11 @@ class StatefulPairwiseObjective(PairwiseObjective):
                 f"`train_size` is the number of training samples, at least 1, got {train_size!r}."
             )
         self.train_size = train_size
+        self._variables: dict[str, Tensor] = {}
+
+    def variables(self) -> dict[str, Tensor]:
+        """Scalars that sum up the state of the last visited batch, detached, for logging."""
+        return self._variables
 
     def _index_in_use(self, index: Tensor | None) -> Tensor | None:
         if not self.training:

@@ -94,6 +94,9 @@ class SOPA(StatefulPairwiseObjective):
             self.s_outer -= self.outer_threshold_lr * (1 - y.mean() / alpha)
         else:
             y = torch.ones_like(s)
+        self._variables = {"threshold": s.mean(), "selected": (y * p_mean).mean()}
+        if self.region.is_two_way:
+            self._variables |= {"outer_threshold": self.s_outer.clone(), "dual_weight": y.mean()}
         s_step = -self.threshold_lr * y / alpha * (1 - p_mean / beta)
         add_at_(self.s, index, s_step)
         return (y * risk).mean() / (alpha * beta)

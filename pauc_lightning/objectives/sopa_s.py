@@ -94,9 +94,13 @@ class SOPAS(StatefulPairwiseObjective):
         risk, log_mean = weighted_row_means(f_pos, f_neg, self.surrogate, self._weigh_softly)
         log_u = log_mean if index is None else self._visit(log_mean, index)
         log_weight = log_mean - log_u
+        variables = {"log_u": log_u.mean()}
         if self.two_way:
             log_power = self.lambda_ / self.tau * log_u
-            log_weight = log_weight + log_power - self._log_w(log_power, update=index is not None)
+            variables["log_w"] = self._log_w(log_power, update=index is not None)
+            log_weight = log_weight + log_power - variables["log_w"]
+        if index is not None:
+            self._variables = variables
         return (log_weight.exp() * risk).mean()
 
     def _weigh_softly(self, losses: Tensor, rows: slice) -> tuple[Tensor, Tensor]:

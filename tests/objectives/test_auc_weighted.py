@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.auc_weighted import AUCExp, AUCPoly
+from pauc_lightning.objectives import AUCExp, AUCPoly
 
 TARGET = torch.tensor([1, 1, 0, 0])
 
@@ -61,7 +61,7 @@ def test_closed_form_equals_the_table(objective: AUCPoly | AUCExp, two_way: bool
     f, g = scores(), scores()
     loss, reference = objective(f, TARGET), table_loss(g, objective, two_way)
     loss.backward()
-    reference.backward()  # type: ignore[no-untyped-call]
+    reference.backward()
     torch.testing.assert_close(loss, reference, rtol=1e-12, atol=0)
     torch.testing.assert_close(f.grad, g.grad, rtol=1e-10, atol=1e-14)
     single = objective(scores().float(), TARGET)
@@ -69,8 +69,8 @@ def test_closed_form_equals_the_table(objective: AUCPoly | AUCExp, two_way: bool
 
 
 @pytest.mark.parametrize("kind", [AUCPoly, AUCExp])
-def test_before_the_warm_epochs_end_all_weights_are_one(kind: type[AUCPoly] | type[AUCExp]) -> None:
-    objective = kind(two_way=True, warm_epochs=2)
+def test_before_the_unweighted_epochs_end_all_weights_are_one(kind: type[AUCPoly] | type[AUCExp]) -> None:
+    objective = kind(two_way=True, unweighted_epochs=2)
     values = []
     for epoch in range(4):
         objective.set_epoch(epoch)
@@ -94,5 +94,5 @@ def test_scores_at_and_beyond_the_ends_stay_finite(kind: type[AUCPoly] | type[AU
 def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="`gamma` must be above 0, got 0"):
         AUCPoly(gamma=0)
-    with pytest.raises(InputError, match="`warm_epochs` is a number of epochs, at least 0, got -1"):
-        AUCExp(warm_epochs=-1)
+    with pytest.raises(InputError, match="`unweighted_epochs` is a number of epochs, at least 0, got -1"):
+        AUCExp(unweighted_epochs=-1)

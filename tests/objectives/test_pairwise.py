@@ -14,9 +14,8 @@ from ddp import run_on_ranks
 from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import pairwise
+from pauc_lightning.objectives import AUCExp, AUCPoly, pairwise
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDObjective
-from pauc_lightning.objectives.auc_weighted import AUCExp, AUCPoly
 from pauc_lightning.objectives.minibatch import MiniBatch
 from pauc_lightning.objectives.pairwise import (
     PairwiseObjective,
