@@ -1,0 +1,50 @@
+"""AUC-M: the minimax form of the whole AUC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.optim import SGD, Optimizer
+
+from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.objectives import AUCM as AUCMObjective
+
+
+class AUCM(PartialAUCModule):
+    """The instance-wise minimax objective of the whole AUC (Ying et al. 2016), trained by stochastic descent-ascent.
+
+    The region only selects the model and the reports.
+
+    Args:
+        closed_form_start: Whether a, b and alpha start at their optimum for the scores after the warm-up, rather
+            than at 0.
+        kwargs: See the arguments shared by all methods.
+    """
+
+    objective: AUCMObjective
+
+    def __init__(self, closed_form_start: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.closed_form_start = closed_form_start
+        self.objective = AUCMObjective(prior=self.prior)
+
+    def configure_method_optimizer(self) -> Optimizer:
+        """SGD that descends on the backbone, a and b and ascends on alpha; only the backbone decays."""
+        return SGD(
+            [
+                {"params": self.parameters_to_train(), "weight_decay": self.weight_decay},
+                *self.objective.param_groups(),
+            ],
+            lr=self.learning_rate,
+            momentum=self.momentum,
+        )
+
+    def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
+        """Start a, b and alpha at their optimum for the warm-up's scores."""
+        if self.closed_form_start:
+            self.objective.initialize_(scores, target)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The objective's variables."""
+        return self.objective.variables()

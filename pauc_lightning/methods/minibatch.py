@@ -1,0 +1,22 @@
+"""MB: the partial AUC of each mini-batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pauc_lightning.methods.pairwise import PairwiseMethod
+from pauc_lightning.objectives import MiniBatch
+from pauc_lightning.objectives.surrogate import SurrogateName
+
+
+class MB(PairwiseMethod):
+    """The partial-AUC risk with the region selected within each mini-batch (Kar et al. 2014), trained by SGD.
+
+    Args:
+        surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, "logistic" is log(1 + exp(-s)).
+        kwargs: See the arguments shared by all methods.
+    """
+
+    def __init__(self, surrogate: SurrogateName = "squared", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.objective = MiniBatch(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)
