@@ -53,37 +53,44 @@ class _Objective(torch.autograd.Function):
         alpha, beta, omega = objective.region.alpha, objective.region.beta, objective.omega
         w_pos, w_neg = objective._class_weights(y, normalizer)
 
-        from_a, from_b, slope, penalty = f - a, f - b, 2 * (1 + gamma), (1 + omega) * gamma
-        push = slope * f
-        P = from_a * from_a - push
-        N = from_b * from_b + push
+        # Factors stand in `alpha=` and `value=` where possible: as operands they would become tensors first.
+        from_a, from_b, one_plus_gamma = f - a, f - b, 1 + gamma
+        push = one_plus_gamma * f
+        P = torch.sub(from_a * from_a, push, alpha=2)
+        N = torch.add(from_b * from_b, push, alpha=2)
 
-        # (βs' + r(N − s')) · (1−y)/(β(1−p)); d_P and d_N are the value's derivatives by each instance's P and N.
+        # Σ (βs' + r(N − s')) · (1−y)/(β(1−p)), with d_N the derivatives by the N of each instance
         r_neg, c_neg = objective._select(N - s_neg, c)
-        d_N, total_neg = w_neg * c_neg, beta * w_neg.sum()
-        value = w_neg.dot(r_neg) + total_neg * s_neg - penalty * gamma
-        d_s_neg, d_s_pos = total_neg - d_N.sum(), None
-        if s_pos is None:
+        d_N, sum_neg = w_neg * c_neg, w_neg.sum()
+        value = w_neg.dot(r_neg).addcmul_(sum_neg, s_neg, value=beta)
+        d_s_neg, d_s_pos = beta * sum_neg - d_N.sum(), None
+
+        if s_pos is None:  # Σ P · y/p
             d_P = w_pos
-            value = value + w_pos.dot(P)
-        else:
+            value += w_pos.dot(P)
+        else:  # Σ (αs + r(P − s)) · y/(αp)
             r_pos, c_pos = objective._select(P - s_pos, c)
-            d_P, total_pos = w_pos * c_pos, alpha * w_pos.sum()
-            value = value + w_pos.dot(r_pos) + total_pos * s_pos
-            d_s_pos = total_pos - d_P.sum()
+            d_P, sum_pos = w_pos * c_pos, w_pos.sum()
+            value += w_pos.dot(r_pos).addcmul_(sum_pos, s_pos, value=alpha)
+            d_s_pos = alpha * sum_pos - d_P.sum()
 
         d_push = d_N - d_P
-        d_f = torch.add(slope * d_push, d_P * from_a + d_N * from_b, alpha=2)
+        d_f = (one_plus_gamma * d_push).addcmul_(d_P, from_a).addcmul_(d_N, from_b).mul_(2)
         d_a, d_b = -2 * d_P.dot(from_a), -2 * d_N.dot(from_b)
-        d_gamma = 2 * (d_push.dot(f) - penalty)
+        value.addcmul_(gamma, gamma, value=-(1 + omega))  # −(1+ω)γ²
+        d_gamma = torch.sub(d_push.dot(f), gamma, alpha=1 + omega).mul_(2)
 
         d_theta_b = d_theta_a = None
         if theta_b is not None:  # −θ_b(b − 1 − γ)
-            d_theta_b = 1 + gamma - b
-            value, d_b, d_gamma = value + theta_b * d_theta_b, d_b - theta_b, d_gamma + theta_b
+            d_theta_b = one_plus_gamma - b
+            value.addcmul_(theta_b, d_theta_b)
+            d_b -= theta_b
+            d_gamma += theta_b
         if theta_a is not None:  # −θ_a(−a − γ)
             d_theta_a = a + gamma
-            value, d_a, d_gamma = value + theta_a * d_theta_a, d_a + theta_a, d_gamma + theta_a
+            value.addcmul_(theta_a, d_theta_a)
+            d_a += theta_a
+            d_gamma += theta_a
         ctx.save_for_backward(d_f, d_a, d_b, d_gamma, d_s_neg, d_s_pos, d_theta_b, d_theta_a)
         return value
 
