@@ -1,4 +1,4 @@
-"""The command line: ``pauc fit|validate|test|predict`` and ``pauc benchmark``."""
+"""The command line: ``pauc fit|validate|test|predict``, ``pauc compare`` and ``pauc benchmark``."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ import pauc_lightning.models  # noqa: F401
 from pauc_lightning.benchmarks import command as benchmark_command
 from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments import compare
 from pauc_lightning.methods import PartialAUCModule
 from pauc_lightning.suggestions import explain
 
@@ -35,11 +36,13 @@ Train and evaluate models for a corner of the ROC curve.
 
   pauc fit -c configs/data/digits.yaml -c configs/method/ce.yaml
   pauc test -c runs/DigitsLT-CE/version_0/config.yaml --ckpt_path runs/DigitsLT-CE/version_0/checkpoints/best.ckpt
+  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7
   pauc benchmark metric
 
 Later files and options win over earlier ones. `pauc fit --help` lists what can be set;
 `pauc fit --model.help CE` and `pauc fit --data.help DigitsLT` explain one class.
-`pauc benchmark --help` lists the measurements behind the project's claims.
+`pauc compare --help` explains comparisons of methods, `pauc benchmark --help` lists the
+measurements behind the project's claims.
 """
 
 
@@ -288,6 +291,8 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         if arguments[:1] == ["benchmark"]:
             benchmark_command.main(arguments[1:])
+        elif arguments[:1] == ["compare"]:
+            compare.main(arguments[1:], run_pauc=main)
         else:
             # Lightning warns if it gets both; None lets it read sys.argv itself.
             PaucCLI(args if arguments else ["--help"])
@@ -302,6 +307,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _silence_other_peoples_noise() -> None:
     """Hide exactly what Lightning says about its own use of other libraries, and its advertisement."""
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
+    warnings.filterwarnings("ignore", message=r"LightningCLI's args parameter")  # `pauc compare` calls `main`
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_is_not_advertisement)
 

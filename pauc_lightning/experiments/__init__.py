@@ -1,0 +1,1 @@
+"""Whole comparisons: many runs, one table."""

@@ -1,0 +1,189 @@
+"""``pauc compare``: methods side by side from the same warm-up, several seeds, one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.region import Region
+
+METHOD_CONFIGS = Path("configs/method")
+
+DESCRIPTION = """\
+Train methods from the same cross-entropy warm-up, for each region and seed, and print the test results side by side.
+
+  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
+
+Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. A run that has been
+finished is not run again, so a comparison that was stopped goes on where it was. Seeds change the split, the
+initial weights and the order of the batches.
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a method, for a region, with a seed."""
+
+    method: str
+    region: Region
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        return f"{self.method}-{self.region.name}-seed{self.seed}"
+
+
+def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
+    """Run what is missing, then print the table.
+
+    Args:
+        argv: The command's options.
+        run_pauc: The ``pauc`` command itself, called with its arguments.
+    """
+    parser = argparse.ArgumentParser(
+        prog="pauc compare", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-c", "--config", action="append", default=[], help="config file, as for pauc fit")
+    parser.add_argument(
+        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of files in configs/method"
+    )
+    parser.add_argument(
+        "--regions", nargs="+", default=["0.3"], help="max_fpr, or max_fpr,min_tpr for a two-way region"
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[0, 1, 2], help="one run of everything for each"
+    )
+    parser.add_argument("--warmup_epochs", type=int, default=10, help="epochs of the common warm-up")
+    parser.add_argument("--epochs", type=int, default=20, help="epochs of each method after the warm-up")
+    parser.add_argument("--out", type=Path, default=Path("runs/compare"), help="directory of all these runs")
+    arguments, extra = parser.parse_known_args(argv)
+    regions = [_region(text) for text in arguments.regions]
+    for method in arguments.methods:
+        if not (METHOD_CONFIGS / f"{method}.yaml").is_file():
+            known = ", ".join(sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml")))
+            raise InputError(
+                f"`--methods {method}`: there is no {METHOD_CONFIGS / method}.yaml. Known: {known or 'none here'}; run "
+                "the command in the project's directory."
+            )
+    common = [part for config in arguments.config for part in ("-c", config)]
+    runs = [
+        Run(method, region, seed)
+        for seed in arguments.seeds
+        for region in regions
+        for method in arguments.methods
+    ]
+    for number, run in enumerate(runs, start=1):
+        if _result(arguments.out, run) is not None:
+            continue
+        print(f"[{number}/{len(runs)}] {run.method}, {run.region.title}, seed {run.seed}", flush=True)
+        warm = _warm_up(arguments, run.seed, common, extra, run_pauc)
+        run_pauc(
+            [
+                *("fit", *common, "-c", str(METHOD_CONFIGS / f"{run.method}.yaml")),
+                *_options(arguments.out, run.name, run.seed, arguments.epochs),
+                *(f"--model.max_fpr={run.region.max_fpr}", f"--model.min_tpr={run.region.min_tpr}"),
+                *("--model.warmup_epochs=0", f"--model.init_weights={warm}", "--test_best=true", *extra),
+            ]
+        )
+    print(format_table(arguments.methods, regions, arguments.seeds, lambda run: _result(arguments.out, run)))
+
+
+def format_table(
+    methods: Sequence[str],
+    regions: Sequence[Region],
+    seeds: Sequence[int],
+    result: Callable[[Run], float | None],
+) -> str:
+    """A Markdown table of test results: mean ± standard deviation over the seeds, and the gain over the first method.
+
+    The gain is paired: the mean over the seeds of the difference to the first method on the same split and
+    warm-up, ± its standard deviation.
+
+    Example:
+        >>> values = {("ce", 0): 0.5, ("ce", 1): 0.6, ("pauci", 0): 0.55, ("pauci", 1): 0.65}
+        >>> print(format_table(["ce", "pauci"], [Region(0.3)], [0, 1], lambda run: values[run.method, run.seed]))
+        | method | OPAUC (FPR ≤ 0.3) | gain over ce |
+        |---|---|---|
+        | ce | 0.5500 ± 0.0707 | - |
+        | pauci | 0.6000 ± 0.0707 | +0.0500 ± 0.0000 |
+    """
+
+    def row(method: str) -> Iterator[str]:
+        yield method
+        for region in regions:
+            values = [result(Run(method, region, seed)) for seed in seeds]
+            base = [result(Run(methods[0], region, seed)) for seed in seeds]
+            yield _mean_and_deviation([value for value in values if value is not None])
+            pairs = zip(values, base, strict=True)
+            gains = [value - other for value, other in pairs if value is not None and other is not None]
+            yield "-" if method == methods[0] else _mean_and_deviation(gains, sign="+")
+
+    header = ["method", *(title for region in regions for title in (region.title, f"gain over {methods[0]}"))]
+    rows = [header, *(list(row(method)) for method in methods)]
+    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    lines.insert(1, "|" + "---|" * len(header))
+    return "\n".join(lines)
+
+
+def _mean_and_deviation(values: Sequence[float], sign: str = "") -> str:
+    if not values:
+        return "not run"
+    deviation = statistics.stdev(values) if len(values) > 1 else float("nan")
+    return f"{statistics.mean(values):{sign}.4f} ± {deviation:.4f}"
+
+
+def _region(text: str) -> Region:
+    try:
+        rates = [float(part) for part in text.split(",")]
+    except ValueError:
+        rates = []
+    if len(rates) not in (1, 2):
+        raise InputError(
+            f"`--regions {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
+        )
+    return Region(*rates)
+
+
+def _options(out: Path, name: str, seed: int, epochs: int) -> list[str]:
+    return [
+        f"--run_dir={out}",
+        f"--run_name={name}",
+        f"--seed_everything={seed}",
+        f"--data.seed={seed}",
+        f"--trainer.max_epochs={epochs}",
+        "--trainer.enable_model_summary=false",
+        "--trainer.enable_progress_bar=false",
+        "--figures.every_n_epochs=0",
+    ]
+
+
+def _warm_up(
+    arguments: argparse.Namespace,
+    seed: int,
+    common: Sequence[str],
+    extra: Sequence[str],
+    run_pauc: Callable[[Sequence[str]], None],
+) -> Path:
+    """The checkpoint after the warm-up of this seed, made if it does not exist."""
+    name = f"warmup-seed{seed}"
+    finished = arguments.out / name / "finished.json"
+    if not finished.is_file():
+        options = _options(arguments.out, name, seed, arguments.warmup_epochs)
+        run_pauc(["fit", *common, "-c", str(METHOD_CONFIGS / "ce.yaml"), *options, *extra])
+        newest = max((arguments.out / name).glob("version_*"), key=lambda path: path.stat().st_mtime)
+        finished.write_text(json.dumps({"checkpoint": str(newest / "checkpoints/last.ckpt")}) + "\n")
+    return Path(json.loads(finished.read_text())["checkpoint"])
+
+
+def _result(out: Path, run: Run) -> float | None:
+    """The test result of a finished run, or None."""
+    for path in sorted((out / run.name).glob("version_*/test_metrics.json"), reverse=True):
+        value: float = json.loads(path.read_text())["pauc"]
+        return value
+    return None
