@@ -10,7 +10,6 @@ from pauc_lightning.data.image_folder import ImageFolderLT
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
-from pauc_lightning.data.published import Published, PublishedImages
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
 
@@ -25,8 +24,6 @@ __all__ = [
     "ImageFolderLT",
     "InMemoryDataset",
     "LongTailDataModule",
-    "Published",
-    "PublishedImages",
     "ResumableLoader",
     "Sample",
     "ShardedSampler",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -24,6 +25,7 @@ from pauc_lightning.data.samplers import (
     ShuffledBatchSampler,
     StratifiedBatchSampler,
 )
+from pauc_lightning.data.splits import fingerprint, load_split, save_split
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
 
@@ -38,11 +40,13 @@ class Source(NamedTuple):
             files that are read when they are indexed.
         labels: Class of every sample, int64 of shape ``(n,)``.
         class_names: Name of class 0, class 1, ..., if the classes have names.
+        sample_names: Name of every sample, if the samples have names, such as files.
     """
 
     inputs: Inputs
     labels: NDArray[np.int64]
     class_names: Sequence[str] = ()
+    sample_names: Sequence[str] = ()
 
 
 class ClassCounts(NamedTuple):
@@ -74,6 +78,8 @@ class LongTailDataModule(LightningDataModule, ABC):
         seed: Decides the long tail, the split, the order of the batches and the augmentation.
         num_workers: Processes that fetch batches ahead; 0 is fastest for data in memory.
         predict_part: The part that is scored by predict.
+        split_file: A split written by `pauc data --export`, used instead of one that `imbalance_ratio` and `seed`
+            decide.
     """
 
     def __init__(
@@ -87,6 +93,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         seed: int = 0,
         num_workers: int = 0,
         predict_part: Part = "test",
+        split_file: str | None = None,
     ) -> None:
         super().__init__()
         if predict_part not in get_args(Part):
@@ -115,6 +122,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         self.seed = seed
         self.num_workers = num_workers
         self.predict_part = predict_part
+        self.split_file = split_file
 
     # ------------------------------------------------------------------ what a subclass says
 
@@ -150,9 +158,26 @@ class LongTailDataModule(LightningDataModule, ABC):
     @cached_property
     def split(self) -> Split:
         """Which samples of the source are in which part."""
-        split = split_long_tail(self.source.labels, self.imbalance_ratio, self.seed)
+        if self.split_file is None:
+            split = split_long_tail(self.source.labels, self.imbalance_ratio, self.seed)
+        else:
+            split = load_split(Path(self.split_file), self._fingerprint, len(self.source.labels))
         check_both_kinds(split, self.targets)
         return split
+
+    def export_split(self, path: str) -> None:
+        """Write which samples are in which part; ``split_file`` takes it back."""
+        about = {
+            "data": type(self).__name__,
+            "positive_ids": self.positive_ids,
+            "imbalance_ratio": self.imbalance_ratio,
+            "seed": self.seed,
+        }
+        save_split(Path(path), self.split, self._fingerprint, about)
+
+    @property
+    def _fingerprint(self) -> str:
+        return fingerprint(self.source.labels, self.source.sample_names)
 
     @property
     def train_size(self) -> int:

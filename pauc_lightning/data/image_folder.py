@@ -60,7 +60,7 @@ class ImageFolderLT(ImageDataModule):
         names, labels, classes = list_images(Path(self.root))
         files = ImageFiles(Path(self.root), names, self.image_size)
         inputs = files.in_memory(self.cache_dir) if self.in_memory else files
-        return Source(inputs, np.array(labels, dtype=np.int64), classes)
+        return Source(inputs, np.array(labels, dtype=np.int64), classes, names)
 
 
 def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:

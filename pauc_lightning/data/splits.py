@@ -1,0 +1,76 @@
+"""Splits as small files, so that others can train and test on exactly the same samples."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pauc_lightning.data.longtail import Split
+from pauc_lightning.errors import InputError
+
+_FORMAT = "pauc-lightning split, version 1"
+
+
+def fingerprint(labels: NDArray[np.int64], sample_names: Sequence[str] = ()) -> str:
+    """A checksum of the classes of all samples in their order, and of the samples' names if they have any.
+
+    Example:
+        >>> fingerprint(np.array([0, 1])) == fingerprint(np.array([1, 0]))
+        False
+    """
+    digest = hashlib.sha256(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+    digest.update("\n".join(sample_names).encode())
+    return digest.hexdigest()
+
+
+def save_split(path: Path, split: Split, source: str, about: Mapping[str, Any]) -> None:
+    """Write a split as JSON: for each part, the positions of its samples in the source.
+
+    Args:
+        path: The file; its folder is made if need be.
+        split: What to write.
+        source: The :func:`fingerprint` of the source, which loading compares.
+        about: Where the split comes from, for people.
+    """
+    parts = {name: part.tolist() for name, part in split.items()}
+    content = {"format": _FORMAT, "about": dict(about), "source": source, **parts}
+    # One line per key: short to look at, and version control shows which part changed.
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{{\n{lines}\n}}\n")
+
+
+def load_split(path: Path, source: str, n: int) -> Split:
+    """Read what :func:`save_split` wrote.
+
+    Args:
+        path: The file.
+        source: The :func:`fingerprint` of the source at hand.
+        n: Its number of samples.
+    """
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"`split_file={path}` cannot be read: {error}. Make one with `pauc data --export`."
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InputError(f"`split_file={path}` is not a split: make one with `pauc data --export`.")
+    if content["source"] != source:
+        raise InputError(
+            f"`split_file={path}` was made for other data ({content['about']}): the classes or names of the "
+            "samples, or their order, differ. Use the data set and the version that it was made for."
+        )
+    parts = [np.array(content[name], dtype=np.int64) for name in ("train", "val", "test")]
+    together = np.concatenate(parts)
+    if len(np.unique(together)) != len(together) or together.min() < 0 or together.max() >= n:
+        raise InputError(
+            f"`split_file={path}` is damaged: the parts overlap or name samples that do not exist."
+        )
+    return Split(*(np.sort(part) for part in parts))
