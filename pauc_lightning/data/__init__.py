@@ -8,10 +8,12 @@ from pauc_lightning.data.fashion_mnist import FashionMNISTLT
 from pauc_lightning.data.gaussian import GaussianLT
 from pauc_lightning.data.image_folder import ImageFolderLT
 from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.data.inaturalist import INaturalist2021
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
+from pauc_lightning.data.tiny_imagenet import TinyImageNetLT
 
 __all__ = [
     "CIFAR10LT",
@@ -20,6 +22,7 @@ __all__ = [
     "DigitsLT",
     "FashionMNISTLT",
     "GaussianLT",
+    "INaturalist2021",
     "ImageDataModule",
     "ImageFolderLT",
     "InMemoryDataset",
@@ -31,6 +34,7 @@ __all__ = [
     "Source",
     "Split",
     "StratifiedBatchSampler",
+    "TinyImageNetLT",
     "binary_targets",
     "long_tail_counts",
     "split_long_tail",

@@ -249,17 +249,17 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     def val_dataloader(self) -> DataLoader[Sample]:
         """This process' share of the validation part."""
-        return self._eval_dataloader("val")
+        return self._eval_dataloader("val", self.seed)
 
     def test_dataloader(self) -> DataLoader[Sample]:
         """This process' share of the test part."""
-        return self._eval_dataloader("test")
+        return self._eval_dataloader("test", self.seed)
 
     def predict_dataloader(self) -> DataLoader[Sample]:
-        """This process' share of the part that predict scores, transformed as in evaluation."""
+        """This process' share of the part that predict scores, in its order, transformed as in evaluation."""
         return self._eval_dataloader(self.predict_part)
 
-    def _eval_dataloader(self, part: Part) -> DataLoader[Sample]:
+    def _eval_dataloader(self, part: Part, seed: int | None = None) -> DataLoader[Sample]:
         self._check_trainer()
         dataset = self.dataset(part)
         n_ranks, _ = self._place
@@ -272,7 +272,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         return DataLoader(
             dataset,
             batch_size=self.eval_batch_size,
-            sampler=ShardedSampler(len(dataset), *self._place),
+            sampler=ShardedSampler(len(dataset), *self._place, seed),
             num_workers=self.num_workers,
             persistent_workers=self.num_workers > 0,
             pin_memory=self._pin_memory,

@@ -39,22 +39,23 @@ class ImageFiles:
 
     def __init__(self, folder: Path, names: Sequence[str], size: int) -> None:
         self.folder = folder
-        self.names = np.array(names)  # one block of memory: workers share it, a list they would copy
+        # One block of memory, which worker processes share; a list they would copy little by little.
+        self._encoded = np.array([os.fsencode(name) for name in names])
         self.size = size
 
     def __len__(self) -> int:
         """Number of files."""
-        return len(self.names)
+        return len(self._encoded)
 
     def __getitem__(self, index: Tensor | slice) -> Tensor:
         """The chosen images, uint8 of shape ``(B, 3, size, size)``, or one of shape ``(3, size, size)``."""
-        chosen = self.names[index if isinstance(index, slice) else index.numpy()]
-        if chosen.ndim == 0:
-            return torch.from_numpy(self._decode(str(chosen)))
-        return torch.from_numpy(np.stack([self._decode(name) for name in chosen.tolist()]))
+        chosen = self._encoded[index if isinstance(index, slice) else index.numpy()].tolist()
+        if isinstance(chosen, bytes):
+            return torch.from_numpy(self._decode(chosen))
+        return torch.from_numpy(np.stack([self._decode(name) for name in chosen]))
 
-    def _decode(self, name: str) -> NDArray[np.uint8]:
-        path = self.folder / name
+    def _decode(self, name: bytes) -> NDArray[np.uint8]:
+        path = self.folder / os.fsdecode(name)
         try:
             with Image.open(path) as image:
                 # Lets the JPEG decoder skip detail that would be thrown away.
@@ -109,7 +110,8 @@ class ImageFiles:
     def _fingerprint(self) -> str:
         """A short name for these files as they are now, at this size."""
         digest = hashlib.sha256(str(self.size).encode())
-        for name in self.names.tolist():
-            status = os.stat(f"{self.folder}/{name}")
-            digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        folder = os.fsencode(self.folder)
+        for name in self._encoded.tolist():
+            status = os.stat(folder + b"/" + name)
+            digest.update(b"%s\0%d\0%d\n" % (name, status.st_size, status.st_mtime_ns))
         return digest.hexdigest()[:16]

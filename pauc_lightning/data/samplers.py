@@ -13,7 +13,7 @@ from torch.utils.data import Sampler
 from pauc_lightning.data.permutation import permutation, permutations
 from pauc_lightning.errors import InputError
 
-_NEGATIVES, _POSITIVES, _ALL = 1, 2, 3  # random streams; 0 belongs to the splits
+_NEGATIVES, _POSITIVES, _ALL, _EVALUATION = 1, 2, 3, 4  # random streams; 0 belongs to the splits
 
 
 class EpochBatchSampler(Sampler[list[int]], ABC):
@@ -251,17 +251,20 @@ class ShardedSampler(Sampler[int]):
         n: Number of samples.
         num_replicas: Number of processes that evaluate together.
         rank: This process' number in ``range(num_replicas)``.
+        seed: Decides the order, the same on every pass, so that the first batches of samples that are sorted
+            by class hold all classes; None keeps the order they have.
 
     Example:
         >>> [list(ShardedSampler(5, num_replicas=2, rank=rank)) for rank in range(2)]
         [[0, 2, 4], [1, 3]]
     """
 
-    def __init__(self, n: int, num_replicas: int = 1, rank: int = 0) -> None:
-        self._positions = range(rank, n, num_replicas)
+    def __init__(self, n: int, num_replicas: int = 1, rank: int = 0, seed: int | None = None) -> None:
+        order = np.arange(n) if seed is None else permutation(n, seed, _EVALUATION)
+        self._positions: list[int] = order[rank::num_replicas].tolist()
 
     def __iter__(self) -> Iterator[int]:
-        """This rank's samples in ascending order."""
+        """This rank's samples."""
         return iter(self._positions)
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,20 @@ def test_more_processes_than_evaluation_samples_are_refused() -> None:
     data.trainer = make_trainer(devices=3, strategy="ddp")
     with pytest.raises(InputError, match="the val part has 2 samples for 3 processes"):
         data.val_dataloader()
+
+
+def test_evaluation_is_shuffled_the_same_way_each_time_and_prediction_is_not() -> None:
+    class Sorted(LongTailDataModule):
+        def load_source(self) -> Source:
+            return Source(torch.arange(400.0).unsqueeze(1), np.repeat([0, 1], 200))
+
+    data = Sorted(positive_classes=[1], eval_batch_size=20)
+    for loader in (data.val_dataloader, data.test_dataloader):
+        batches = [batch.index.tolist() for batch in loader() if batch.index is not None]
+        assert sorted(chain(*batches)) == list(range(60))
+        assert batches == [batch.index.tolist() for batch in loader() if batch.index is not None]
+        assert 0 < int(next(iter(loader())).target.sum()) < 20
+    assert next(iter(data.predict_dataloader())).index.tolist() == list(range(20))
 
 
 class SaveAt(Callback):

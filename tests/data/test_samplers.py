@@ -208,11 +208,12 @@ def test_shuffled_prior_is_that_of_the_data() -> None:
     assert ShuffledBatchSampler(make_labels(5, 20), 10).positive_fraction == 0.2
 
 
+@pytest.mark.parametrize("seed", [None, 0])
 @pytest.mark.parametrize(("n", "n_ranks"), [(10, 1), (10, 2), (11, 3), (2, 3)])
-def test_evaluation_shards_cover_everything_once(n: int, n_ranks: int) -> None:
-    shards = [list(ShardedSampler(n, n_ranks, rank)) for rank in range(n_ranks)]
+def test_evaluation_shards_cover_everything_once(n: int, n_ranks: int, seed: int | None) -> None:
+    shards = [list(ShardedSampler(n, n_ranks, rank, seed)) for rank in range(n_ranks)]
     assert sorted(chain(*shards)) == list(range(n))
-    sizes = [len(ShardedSampler(n, n_ranks, rank)) for rank in range(n_ranks)]
+    sizes = [len(ShardedSampler(n, n_ranks, rank, seed)) for rank in range(n_ranks)]
     assert sizes == [len(shard) for shard in shards]
     assert max(sizes) - min(sizes) <= 1
 

@@ -1,0 +1,117 @@
+"""iNaturalist 2021: fungi against insects."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torchvision.datasets.inaturalist import DATASET_MD5, DATASET_URLS
+
+from pauc_lightning.data.base import Source
+from pauc_lightning.data.download import Archive, fetch_and_unpack
+from pauc_lightning.data.image_files import ImageFiles
+from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.data.published import Published
+from pauc_lightning.errors import InputError
+
+_FOLDERS = {"2021_train_mini": "train_mini", "2021_valid": "val"}  # torchvision's name: name in the archive
+_TAXA = ("Fungi", "Insecta")
+_PUBLISHED = Published(
+    "iNaturalist2021",
+    (),
+    "fungi",
+    20460,
+    151560,
+    "341 species of fungi and 2526 of insects with 60 images each: 50 of the mini training set and 10 of the "
+    "validation set. The table counts them before they are divided into parts.",
+    counted="all",
+)
+
+
+class INaturalist2021(ImageDataModule):
+    """iNaturalist 2021, the mini training set and the validation set together, binary: fungi against insects.
+
+    Each species has 60 images, which are divided 0.7/0.15/0.15. The images are read from disk for every batch:
+    give `num_workers`. The archives are 42 GB and 8 GB, and as much again unpacked.
+
+    Args:
+        root: Folder with torchvision's ``2021_train_mini`` and ``2021_valid``; they are downloaded to it if they
+            are not there.
+        positive_taxon: The positives: a kingdom, phylum, class, order, family or genus by its scientific name.
+        negative_taxon: The negatives, likewise; null takes everything else.
+        imbalance_ratio: Size of the last species over that of the first, in (0, 1]; the species between shrink
+            exponentially in the order of their ids. null keeps every image.
+        image_size: Height and width that every image is scaled and cut to.
+        kwargs: What every image data module takes.
+    """
+
+    def __init__(
+        self,
+        root: str = "data",
+        positive_taxon: str = "Fungi",
+        negative_taxon: str | None = "Insecta",
+        imbalance_ratio: float | None = None,
+        image_size: int = 224,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__((), imbalance_ratio, **kwargs)
+        if image_size < 1:
+            raise InputError(f"`image_size` is a number of pixels, got {image_size!r}.")
+        self.root = root
+        self.positive_taxon = positive_taxon
+        self.negative_taxon = negative_taxon
+        self.image_size = image_size
+
+    @cached_property
+    def species(self) -> list[str]:
+        """The species in use, as their folders are called: number, six taxa and the second part of the name."""
+        root = Path(self.root)
+        for name, inside in _FOLDERS.items():
+            fetch_and_unpack(
+                Archive(DATASET_URLS[name], f"{name}.tgz", DATASET_MD5[name]), root, inside, name
+            )
+        folders = sorted(folder.name for folder in (root / "2021_train_mini").iterdir() if folder.is_dir())
+        wanted = [
+            folder
+            for folder in folders
+            if self.negative_taxon is None or {self.positive_taxon, self.negative_taxon} & set(_taxa(folder))
+        ]
+        for argument in ("positive_taxon", "negative_taxon"):
+            taxon = getattr(self, argument)
+            if taxon is not None and not any(taxon in _taxa(folder) for folder in wanted):
+                raise InputError(
+                    f"`{argument}={taxon}` is in none of the {len(folders)} species of {self.root}: use a scientific "
+                    "name with a capital letter, such as Fungi, Insecta or Aves."
+                )
+        return wanted
+
+    @cached_property
+    def positive_ids(self) -> tuple[int, ...]:
+        """The species of the positive taxon, numbered among those in use."""
+        return tuple(i for i, folder in enumerate(self.species) if self.positive_taxon in _taxa(folder))
+
+    @property
+    def published(self) -> Published | None:
+        """What the paper's table says about these data; None if the paper does not have them."""
+        is_papers = (self.positive_taxon, self.negative_taxon) == _TAXA and self.imbalance_ratio is None
+        return _PUBLISHED if is_papers else None
+
+    def load_source(self) -> Source:
+        """The files of all images of both taxa, species by species."""
+        names, labels = [], []
+        for label, species in enumerate(self.species):
+            for part in _FOLDERS:
+                files = sorted(os.listdir(Path(self.root, part, species)))
+                names += [f"{part}/{species}/{file}" for file in files]
+                labels += [label] * len(files)
+        images = ImageFiles(Path(self.root), names, self.image_size)
+        class_names = [" ".join(species.split("_")[6:]) for species in self.species]
+        return Source(images, np.array(labels, dtype=np.int64), class_names, names)
+
+
+def _taxa(folder: str) -> list[str]:
+    """Kingdom, phylum, class, order, family and genus of a species, from the name of its folder."""
+    return folder.split("_")[1:7]

@@ -1,0 +1,81 @@
+"""Tiny-ImageNet with the paper's subsets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pauc_lightning.data.base import Source
+from pauc_lightning.data.download import Archive, fetch_and_unpack
+from pauc_lightning.data.image_files import ImageFiles
+from pauc_lightning.data.image_folder import list_images
+from pauc_lightning.data.published import Published, PublishedImages
+
+_ARCHIVE = Archive(
+    "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+    "tiny-imagenet-200.zip",
+    "90528d7ca1a48142e341f4ef8d21d0de",
+)
+_SIZE = 64
+_VEHICLES = (70, 81, 94, 107, 111, 116, 121, 133, 145, 153, 164, 166)
+_NOT_LONG_TAILED = (
+    "The table has 350 = 0.7·500 training images of every class: its data are not long-tailed, although the text "
+    "calls them so. `imbalance_ratio: 0.01` makes them long-tailed as the CIFAR sets are. The 50 labelled validation "
+    "images of each class are not among the 500."
+)
+
+
+class TinyImageNetLT(PublishedImages):
+    """Tiny-ImageNet (200 classes, 64x64 pixels), binary: the paper's Tiny-ImageNet-200-LT-1, -2 and -3.
+
+    The 500 training images of each class are used, as in the paper's table. The classes are numbered in the
+    order of their WordNet ids.
+
+    Args:
+        root: Folder with the unpacked ``tiny-imagenet-200``; it is downloaded to it if it is not there.
+        subset: The paper's subset: 1 dogs, 2 birds, 3 vehicles.
+        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+            exponentially in the order of their ids. null keeps every image, as the paper's table has it.
+        cache_dir: Folder that keeps the decoded images (1.2 GB) for the next run; null keeps nothing.
+        kwargs: What every image data module takes.
+    """
+
+    published_ratio = None
+    subsets = (
+        Published("Tiny-ImageNet-200-LT-1", (24, 25, 26, 27, 28, 29), "dogs", 2100, 67900, _NOT_LONG_TAILED),
+        Published("Tiny-ImageNet-200-LT-2", (11, 20, 21, 22), "birds", 1400, 68600, _NOT_LONG_TAILED),
+        Published("Tiny-ImageNet-200-LT-3", _VEHICLES, "vehicles", 4200, 65800, _NOT_LONG_TAILED),
+    )
+
+    def __init__(
+        self,
+        root: str = "data",
+        subset: Literal[1, 2, 3] = 1,
+        positive_classes: Sequence[int | str] | None = None,
+        imbalance_ratio: float | None = None,
+        cache_dir: str | None = "data/cache",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(root, subset, positive_classes, imbalance_ratio, **kwargs)
+        self.cache_dir = cache_dir
+
+    def load_source(self) -> Source:
+        """The training images as uint8 of shape ``(100000, 3, 64, 64)``."""
+        folder = fetch_and_unpack(_ARCHIVE, Path(self.root), "tiny-imagenet-200")
+        names, labels, wordnet_ids = list_images(folder / "train")
+        images = ImageFiles(folder / "train", names, _SIZE).in_memory(self.cache_dir)
+        return Source(images, np.array(labels, dtype=np.int64), _class_names(folder, wordnet_ids), names)
+
+
+def _class_names(folder: Path, wordnet_ids: Sequence[str]) -> list[str]:
+    """What the classes show, from the list of words that comes with the images."""
+    lines = (folder / "words.txt").read_text().splitlines()
+    words = {key: text.split(",")[0] for key, _, text in (line.partition("\t") for line in lines)}
+    names = [words.get(key, key) for key in wordnet_ids]
+    uses = Counter(names)
+    return [name if uses[name] == 1 else key for name, key in zip(names, wordnet_ids, strict=True)]
