@@ -354,6 +354,7 @@ class PartialAUCModule(LightningModule):
             sampler=shard,
             collate_fn=loader.collate_fn,
             num_workers=loader.num_workers,
+            generator=torch.Generator(),  # otherwise the pass would draw from the global generator
         )
         was_training = self.backbone.training
         self.backbone.eval()
