@@ -12,7 +12,18 @@ from lightning.pytorch.callbacks import Callback
 from methods.training import digits, small_net, trainer
 from torch import Tensor, nn
 
-from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
+from pauc_lightning.methods import (
+    AGDSBCD,
+    AUCM,
+    CE,
+    MB,
+    PAUCI,
+    SOPA,
+    SOPAS,
+    UPAUCI,
+    AUCPoly,
+    PartialAUCModule,
+)
 
 
 class Killed(Exception):
@@ -47,17 +58,29 @@ def final_state(module: PartialAUCModule) -> dict[str, Tensor]:
     return {key: value.clone() for key, value in module.state_dict().items()}
 
 
+# Epochs have ten steps: the first is the warm-up, and the third is the first in which AUC-poly weighs.
+SETTINGS: dict[str, tuple[type[PartialAUCModule], dict[str, Any], list[int]]] = {
+    "ce": (CE, {}, [4, 11, 16, 22]),
+    "pauci": (PAUCI, {"min_tpr": 0.5}, [4, 11, 16, 22]),
+    "upauci-ascent": (UPAUCI, {"weights": "ascent", "min_tpr": 0.5}, [4, 11, 16, 22]),
+    "upauci": (UPAUCI, {"weights": "closed_form"}, [4, 11, 16, 22]),
+    "auc-m": (AUCM, {}, [11, 22]),
+    "mb": (MB, {}, [22]),
+    "sopa": (SOPA, {"min_tpr": 0.5}, [11, 22]),
+    "sopa-s": (SOPAS, {"min_tpr": 0.5}, [11, 22]),
+    "agd-sbcd": (AGDSBCD, {"first_loop": 4}, [12, 22]),
+    "auc-poly": (AUCPoly, {"min_tpr": 0.5, "unweighted_epochs": 1}, [16, 22]),
+}
+
+
 @pytest.mark.parametrize(
-    ("method", "settings"),
+    ("method", "settings", "step"),
     [
-        (CE, {}),
-        (PAUCI, {"min_tpr": 0.5}),
-        (UPAUCI, {"weights": "ascent", "min_tpr": 0.5}),
-        (UPAUCI, {"weights": "closed_form"}),
+        pytest.param(method, settings, step, id=f"{name}-killed-at-{step}")
+        for name, (method, settings, steps) in SETTINGS.items()
+        for step in steps
     ],
-    ids=["ce", "pauci", "upauci-ascent", "upauci"],
 )
-@pytest.mark.parametrize("step", [4, 11, 16, 22], ids=lambda step: f"killed-at-{step}")
 def test_resumed_run_is_bit_identical(
     method: type[PartialAUCModule], settings: dict[str, Any], step: int, tmp_path: Path
 ) -> None:
