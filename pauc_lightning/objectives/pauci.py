@@ -15,9 +15,10 @@ from pauc_lightning.objectives.minimax import Constraint, MinimaxObjective
 class PAUCI(MinimaxObjective):
     """The surrogate objective G^{κ,ω}: r(x) = log(1 + e^{κx})/κ, which exceeds [x]₊ by at most log(2)/κ.
 
-    The gap to the exact objective is O(1/κ). At the optimal threshold the *mean weight* of the negatives, not the
-    fraction of negatives above the threshold, equals β; see :class:`MinimaxObjective` for the equations and the
-    letters. κ is the sharpness on the scale of the losses, which span an interval of length at most 5.
+    The gap to the exact objective is O(1/κ). At the optimal threshold it is the negatives' *mean weight* that equals
+    β; the fraction above the threshold is another: smaller than β where the density of the losses falls, as in an
+    upper tail, larger where it rises, and equal in the limit κ → ∞. κ is the sharpness on the scale of the losses,
+    which span an interval of length 5 at most. See :class:`MinimaxObjective` for the equations and the letters.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.

@@ -40,7 +40,8 @@ class ASGDA(Optimizer):
     Args:
         params: Parameters to descend on, or groups.
         lr: Step size of the descent groups; the paper's nu.
-        lr_ascent: Step size of the ascent groups; the paper's lambda. Left out, the same as `lr`.
+        lr_ascent: Step size of the ascent groups; the paper's lambda. Left out, a sixteenth of `lr`, which the
+            partial-AUC objectives need: their thresholds must be faster than gamma.
         k: Numerator of eta.
         m: Offset of the step count in eta.
         iota_descent: Forgetting factor of the descent groups' estimators; the paper's iota_1.
@@ -52,7 +53,7 @@ class ASGDA(Optimizer):
         The saddle point of x² + xy − y² (min over x, max over y) is the origin:
 
         >>> x, y = torch.nn.Parameter(torch.tensor(1.0)), torch.nn.Parameter(torch.tensor(-1.0))
-        >>> opt = ASGDA([{"params": [x]}, {"params": [y], "ascent": True, "box": (-1, 1)}], lr=0.2)
+        >>> opt = ASGDA([{"params": [x]}, {"params": [y], "ascent": True, "box": (-1, 1)}], lr=0.2, lr_ascent=0.2)
         >>> def closure():
         ...     opt.zero_grad()
         ...     value = x**2 + x * y - y**2
@@ -79,7 +80,7 @@ class ASGDA(Optimizer):
         weight_decay: float = 0.0,
         warm_start: bool = False,
     ) -> None:
-        self._ascent_defaults = {"lr": lr if lr_ascent is None else lr_ascent, "iota": iota_ascent}
+        self._ascent_defaults = {"lr": lr / 16 if lr_ascent is None else lr_ascent, "iota": iota_ascent}
         self._pending: list[tuple[list[Tensor], float]] | None = None
         defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "warm_start": warm_start, "ascent": False, "box": None, "t": 0})

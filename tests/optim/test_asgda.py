@@ -273,6 +273,43 @@ def test_average_gradient_mapping_falls_with_the_papers_rate() -> None:
     assert rate(iota=1e9) > -0.25
 
 
+def solve_for_fixed_scores(loss_fn: MinimaxObjective, lr_ascent: float) -> tuple[float, Array]:
+    """The largest gradient of a variable at the end, and the course of γ; full batches of scores that stand still."""
+    generator = torch.Generator().manual_seed(0)
+    target = (torch.arange(500) < 100).double()
+    scores = (0.35 + 0.2 * target + 0.35 * torch.rand(500, generator=generator, dtype=torch.float64)).clamp(
+        0, 1
+    )
+    loss_fn = loss_fn.double()
+    opt = ASGDA(loss_fn.param_groups(), lr=0.4, lr_ascent=lr_ascent, m=8.0, iota_descent=1.0, iota_ascent=1.0)
+
+    def closure() -> None:
+        opt.zero_grad()
+        torch.autograd.backward(loss_fn(scores, target))
+
+    course = []
+    for _ in range(1500):
+        opt.step(closure)
+        course.append(loss_fn.gamma.item())
+    gradients = [p.grad.abs().item() for p in loss_fn.parameters() if p.grad is not None]
+    assert len(gradients) == len(loss_fn.variables())
+    return max(gradients), np.array(course)
+
+
+@pytest.mark.parametrize("min_tpr", [0.0, 0.6])
+@pytest.mark.parametrize("make", [PAUCI, UPAUCI])
+def test_solves_the_objective_for_fixed_scores(min_tpr: float, make: type[PAUCI] | type[UPAUCI]) -> None:
+    """From the default start to a point where every derivative vanishes, γ included, thresholds being faster than γ."""
+    gradient, _ = solve_for_fixed_scores(make(0.3, min_tpr, prior=0.2), lr_ascent=0.4 / 16)
+    assert gradient < 1e-4
+
+
+def test_gamma_as_fast_as_the_thresholds_goes_round_in_circles() -> None:
+    """Why the default of `lr_ascent` is a sixteenth of `lr`."""
+    _, course = solve_for_fixed_scores(UPAUCI(0.3, 0.6, prior=0.2), lr_ascent=0.4)
+    assert np.ptp(course[-300:]) > 0.3
+
+
 # ---------------------------------------------------------------------- as an optimizer
 
 
@@ -416,7 +453,7 @@ def test_gradient_scaler_drives_the_halves() -> None:
 @pytest.mark.parametrize("ascent", [False, True])
 def test_weight_decay_pulls_towards_zero(ascent: bool) -> None:
     x = nn.Parameter(torch.tensor([2.0, -3.0], dtype=torch.float64))
-    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.5, m=8.0, weight_decay=0.2)
+    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.5, lr_ascent=0.5, m=8.0, weight_decay=0.2)
     opt.step(lambda: None)  # no gradient at all
     np.testing.assert_allclose(
         x.detach().numpy(), [2 * (1 - 0.5 * 0.1), -3 * (1 - 0.5 * 0.1)], rtol=0, atol=1e-12
@@ -426,7 +463,7 @@ def test_weight_decay_pulls_towards_zero(ascent: bool) -> None:
 @pytest.mark.parametrize(("ascent", "expected"), [(False, 1.0 - 0.5 * 0.1 * 4), (True, 1.0 + 0.5 * 0.1 * 4)])
 def test_warm_start_moves_at_once(ascent: bool, expected: float) -> None:
     x = nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
-    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.1, m=8.0, warm_start=True)
+    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.1, lr_ascent=0.1, m=8.0, warm_start=True)
     x.grad = torch.tensor(4.0, dtype=torch.float64)
     opt.move()
     assert x.item() == pytest.approx(expected, abs=1e-12)
@@ -532,6 +569,14 @@ def test_bad_options(options: dict[str, float], message: str) -> None:
 def test_bad_boxes(box: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         ASGDA([{"params": [nn.Parameter(torch.ones(1))], "box": box}])
+
+
+def test_step_sizes_by_direction() -> None:
+    x, y, z = (nn.Parameter(torch.ones(1)) for _ in range(3))
+    groups = [{"params": [x]}, {"params": [y], "ascent": True}, {"params": [z], "ascent": True, "lr": 0.7}]
+    opt = ASGDA(groups, lr=0.32, iota_descent=1.0, iota_ascent=2.0)
+    assert [group["lr"] for group in opt.param_groups] == [0.32, 0.02, 0.7]
+    assert [group["iota"] for group in opt.param_groups] == [1.0, 2.0, 2.0]
 
 
 def test_bad_ascent_options_and_sparse_gradients() -> None:
