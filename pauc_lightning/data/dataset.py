@@ -50,4 +50,8 @@ class InMemoryDataset(Dataset[Sample]):
     def __getitems__(self, indices: Sequence[int]) -> Sample:
         """A batch of samples, already stacked; the loaders call this."""
         index = torch.tensor(indices, dtype=torch.int64)
-        return Sample(self.inputs[self.members[index]], self.targets[index], index)
+        members = self.members[index]
+        inputs = self.inputs
+        # On images index_select is several times faster than indexing.
+        chosen = inputs.index_select(0, members) if isinstance(inputs, Tensor) else inputs[members]
+        return Sample(chosen, self.targets[index], index)
