@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from methods.four_samples import STATE_SIZE, step_along, step_of, train
+from methods.gaussian import ONE_WAY, Study
 from torch import nn
 
 from pauc_lightning import InputError
@@ -45,3 +46,7 @@ def test_thresholds_step_less_in_the_second_loop(tmp_path: Path) -> None:
 def test_two_way_regions_are_refused() -> None:
     with pytest.raises(InputError, match=r"one-way regions only, got min_tpr=0\.5"):
         AGDSBCD(backbone=nn.Linear(1, 1), train_size=STATE_SIZE, min_tpr=0.5)
+
+
+def test_beats_cross_entropy_in_its_region(study: Study) -> None:
+    study.check_gain(AGDSBCD, ONE_WAY, inner_lr=1.0, surrogate="squared")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from methods.four_samples import step_along, step_of, train
+from methods.gaussian import Study
 from torch import nn
 
 from pauc_lightning.methods import AUCM
+from pauc_lightning.region import Region
 
 
 def test_first_step(tmp_path: Path) -> None:
@@ -34,3 +36,10 @@ def test_only_the_backbone_decays() -> None:
         (group["lr"], group["momentum"], group["weight_decay"], group["maximize"]) for group in groups
     ]
     assert settings == [(0.3, 0.4, 0.2, False), (0.3, 0.4, 0.0, False), (0.3, 0.4, 0.0, True)]
+
+
+def test_reaches_the_best_auc(study: Study) -> None:
+    weight = study.train(AUCM, Region(), learning_rate=0.5)
+    best = study.data.best_linear(Region())[1]
+    assert study.value(weight, Region()) > best - 0.0002
+    assert study.value(study.cross_entropy, Region()) < best - 0.005

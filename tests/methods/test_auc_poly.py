@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from lightning.pytorch import Callback
 from methods.four_samples import step_along, step_of, train
+from methods.gaussian import REGIONS, Study
 
 from pauc_lightning.methods import AUCPoly
+from pauc_lightning.region import Region
 
 
 def test_one_way_step(tmp_path: Path) -> None:
@@ -44,3 +46,8 @@ def test_weights_begin_after_the_warm_up_and_the_unweighted_epochs(tmp_path: Pat
     )  # fmt: skip
     cross_entropy = -math.log(0.6 * 0.8 * 0.8 * 0.7) / 4
     assert losses.values == pytest.approx([cross_entropy, 1.26 / 4, 1.26 / 4, 0.326 / 4], rel=1e-5)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+def test_beats_cross_entropy_in_its_region(region: Region, study: Study) -> None:
+    study.check_gain(AUCPoly, region, learning_rate=0.5, unweighted_epochs=2)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from methods.four_samples import step_along, step_of, train
+from methods.gaussian import REGIONS, Study
 
 from pauc_lightning.methods import MB
+from pauc_lightning.region import Region
 
 
 def test_one_way_step(tmp_path: Path) -> None:
@@ -27,3 +29,8 @@ def test_two_way_step(tmp_path: Path) -> None:
 def test_the_surrogate_is_passed_on(tmp_path: Path) -> None:
     module = train(MB, tmp_path, max_fpr=0.5, surrogate="logistic")
     assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx((0.554355 + 0.474077) / 2)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+def test_beats_cross_entropy_in_its_region(region: Region, study: Study) -> None:
+    study.check_gain(MB, region, learning_rate=0.2)

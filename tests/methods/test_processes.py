@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from ddp import run_on_ranks
-from methods.training import digits, small_net, trainer
+from methods.training import digits, methods_besides, small_net, trainer
 from torch import Tensor
 
 from pauc_lightning import methods
@@ -33,6 +33,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "agd-sbcd": ("AGDSBCD", {"max_fpr": 0.3, "inner_lr": 0.5, "first_loop": 4}),
     "auc-poly-two-way": ("AUCPoly", {"unweighted_epochs": 1, "min_tpr": 0.5}),
 }
+SETTINGS |= {name: (name, {}) for name in methods_besides(method for method, _ in SETTINGS.values())}
 STEPS = 16  # six batches of warm-up, ten of the method
 
 

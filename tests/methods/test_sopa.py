@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from methods.four_samples import step_along, step_of, train
+from methods.gaussian import REGIONS, Study
 
 from pauc_lightning.methods import SOPA
+from pauc_lightning.region import Region
 
 
 def test_one_way_step(tmp_path: Path) -> None:
@@ -31,3 +33,8 @@ def test_two_way_step(tmp_path: Path) -> None:
     assert state["s_outer"].item() == pytest.approx(-0.3 * (1 - 1 / 0.5))
     assert state["y"].tolist() == [1, 1, 1, 1, 1]
     assert set(module.diagnostics()) == {"threshold", "selected", "outer_threshold", "dual_weight"}
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+def test_beats_cross_entropy_in_its_region(region: Region, study: Study) -> None:
+    study.check_gain(SOPA, region, learning_rate=0.2)

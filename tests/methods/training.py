@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import nn
 
+from pauc_lightning import methods
 from pauc_lightning.data import DigitsLT
 
 
@@ -40,3 +42,8 @@ def trainer(folder: Path, **settings: Any) -> Trainer:
 def digits(**settings: Any) -> DigitsLT:
     """The digits, in batches of 64."""
     return DigitsLT(**{"batch_size": 64, **settings})
+
+
+def methods_besides(listed: Iterable[str]) -> list[str]:
+    """The exported methods that a test does not list with settings of their own, so that a new one takes part."""
+    return sorted(set(methods.__all__) - {"PartialAUCModule", *listed})
