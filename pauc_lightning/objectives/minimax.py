@@ -190,8 +190,7 @@ class MinimaxObjective(nn.Module, ABC):
             if self.region.is_two_way:
                 initial["theta_a"] = 0.0
         for name in BOXES:
-            value_or_none = initial.get(name)
-            parameter = None if value_or_none is None else nn.Parameter(torch.tensor(float(value_or_none)))
+            parameter = nn.Parameter(torch.tensor(float(initial[name]))) if name in initial else None
             self.register_parameter(name, parameter)
 
     def forward(
@@ -211,8 +210,8 @@ class MinimaxObjective(nn.Module, ABC):
             index: Position of each instance in the training set, shape ``(B,)``; only UPAUCI's stored weights
                 need it.
             normalizer: What the sum over the instances is divided by; left out, B. On several processes give
-                the mean of their batch sizes (and a fixed ``prior``): the average of the processes' gradients
-                is then the gradient of the union batch, however uneven the shards.
+                the mean of their batch sizes, and a fixed ``prior`` to the constructor: the average of the
+                processes' gradients is then the gradient of the union batch, however uneven the shards.
         """
         f, y = self._checked(scores, target, index)
         value: Tensor = _Objective.apply(
@@ -271,6 +270,7 @@ class MinimaxObjective(nn.Module, ABC):
         optimum["s_pos"] = (f_pos - a) ** 2 - 2 * (1 + gamma) * f_pos
         for name, parameter in self.named_parameters(recurse=False):
             parameter.copy_(optimum.get(name, torch.zeros_like(parameter)).clamp(*BOXES[name]))
+        self.gamma.clamp_(min=self._gamma_box()[0])  # the bound may be rounded up, γ down
         selected = torch.zeros_like(is_pos)
         selected[hard_pos.indices] = True
         selected[hard_neg.indices] = True
@@ -359,9 +359,9 @@ class MinimaxObjective(nn.Module, ABC):
             p = self.prior
             return y * (1 / (alpha * p * normalizer)), (1 - y) * (1 / (beta * (1 - p) * normalizer))
         # p is the batch's own fraction; a class that is missing has no instance to weigh, whatever the divisor.
-        n_pos = y.sum().clamp(1, max(len(y) - 1, 1))
-        scale = len(y) / normalizer
-        return y * (scale / (alpha * n_pos)), (1 - y) * (scale / (beta * (len(y) - n_pos)))
+        n_pos, scale = y.sum(), len(y) / normalizer
+        n_neg = len(y) - n_pos
+        return y * (scale / (alpha * n_pos.clamp(min=1))), (1 - y) * (scale / (beta * n_neg.clamp(min=1)))
 
     def _gamma_box(self) -> tuple[Tensor, float]:
         """γ's range at the current a and b: [max(−a, b−1), 1], one-way [b−1, 1]."""

@@ -26,7 +26,7 @@ class PAUCI(MinimaxObjective):
         prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
             batch's own.
         kappa: Sharpness of the softplus. The paper tunes it in [2, 6].
-        omega: Strength of the penalty on gamma. The objective is strongly concave in gamma if kappa <= 2 + 2 omega.
+        omega: Strength of the penalty on gamma. The paper's condition for strong concavity is kappa <= 2 + 2 omega.
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
         a: Initial a, in [0, 1].
         b: Initial b, in [0, 1].

@@ -135,8 +135,7 @@ class ASGDA(Optimizer):
         for group, group_bounds in zip(self.param_groups, bounds, strict=True):
             x, v, g = group["params"], self._estimators(group), _gradients(group)
             eta = min(1.0, group["k"] / (group["m"] + group["t"]) ** (1 / 3))
-            signed_lr = -group["lr"] if group["ascent"] else group["lr"]
-            goal = torch._foreach_mul(v, -signed_lr)
+            goal = torch._foreach_mul(v, group["lr"] if group["ascent"] else -group["lr"])
             torch._foreach_add_(goal, x, alpha=1 - group["lr"] * group["weight_decay"])
             for point, bound in zip(goal, group_bounds, strict=True):
                 _project_(point, bound)

@@ -162,6 +162,38 @@ def test_batch_of_one_class(
     assert float(missing.grad) == float(theta)
 
 
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("label", [0, 1])
+def test_value_of_one_class_is_its_own_mean(n: int, label: int) -> None:
+    """With the batch's own prior: the mean of P, or s' plus the mean of r over β, minus (1+ω)γ²."""
+    objective = randomize(pauci(prior=None))
+    scores, _, _ = batch(n=n)
+    v = {name: value.item() for name, value in objective.variables().items()}
+    if label == 1:
+        part = ((scores - v["a"]) ** 2 - 2 * (1 + v["gamma"]) * scores).mean()
+    else:
+        excess = (scores - v["b"]) ** 2 + 2 * (1 + v["gamma"]) * scores - v["s_neg"]
+        part = v["s_neg"] + torch.log1p(torch.exp(3 * excess)).mean() / 3 / 0.3
+    value = objective(scores, torch.full((n,), label))
+    assert value.item() == pytest.approx(part.item() - 1.7 * v["gamma"] ** 2, abs=1e-12)
+
+
+@every_objective
+@pytest.mark.parametrize(("module", "data"), [(torch.float32, torch.float64), (torch.float64, torch.float32)])
+def test_other_precision_than_the_scores(
+    make: Factory, min_tpr: float, constraint: Constraint, module: torch.dtype, data: torch.dtype
+) -> None:
+    objective = randomize(make(min_tpr, constraint, 0.4))
+    scores, target, index = batch()
+    expected = objective(scores, target, index).item()
+    mixed = scores.detach().to(data).requires_grad_()
+    value = objective.to(module)(mixed, target, index)
+    value.backward()
+    assert value.item() == pytest.approx(expected, rel=1e-5)
+    assert value.dtype == data
+    assert all(p.grad is not None and p.grad.dtype == module for p in objective.parameters())
+
+
 def test_empty_batch() -> None:
     value = pauci()(torch.empty(0), torch.empty(0))
     value.backward()

@@ -573,8 +573,9 @@ def test_bad_boxes(box: Any, message: str) -> None:
 
 def test_step_sizes_by_direction() -> None:
     x, y, z = (nn.Parameter(torch.ones(1)) for _ in range(3))
-    groups = [{"params": [x]}, {"params": [y], "ascent": True}, {"params": [z], "ascent": True, "lr": 0.7}]
-    opt = ASGDA(groups, lr=0.32, iota_descent=1.0, iota_ascent=2.0)
+    opt = ASGDA([x], lr=0.32, iota_descent=1.0, iota_ascent=2.0)
+    opt.add_param_group({"params": y, "ascent": True})
+    opt.add_param_group({"params": [z], "ascent": True, "lr": 0.7})
     assert [group["lr"] for group in opt.param_groups] == [0.32, 0.02, 0.7]
     assert [group["iota"] for group in opt.param_groups] == [1.0, 2.0, 2.0]
 
