@@ -1,6 +1,7 @@
 """One file, one method."""
 
 from pauc_lightning.methods.agd_sbcd import AGDSBCD
+from pauc_lightning.methods.auc_exp import AUCExp
 from pauc_lightning.methods.auc_m import AUCM
 from pauc_lightning.methods.auc_poly import AUCPoly
 from pauc_lightning.methods.base import PartialAUCModule
@@ -20,6 +21,7 @@ __all__ = [
     "SOPA",
     "SOPAS",
     "UPAUCI",
+    "AUCExp",
     "AUCPoly",
     "PartialAUCModule",
 ]
