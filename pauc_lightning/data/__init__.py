@@ -13,6 +13,7 @@ from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
+from pauc_lightning.data.tabular import TabularLT
 from pauc_lightning.data.tiny_imagenet import TinyImageNetLT
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Source",
     "Split",
     "StratifiedBatchSampler",
+    "TabularLT",
     "TinyImageNetLT",
     "binary_targets",
     "long_tail_counts",
