@@ -16,8 +16,10 @@ class MinimaxMethod(PartialAUCModule):
     """A minimax objective trained by ASGDA after the warm-up.
 
     Args:
-        descent_lr: Step size of the backbone and of a, b, s and s'; the paper's nu.
-        ascent_lr: Step size of gamma; the paper's lambda.
+        descent_lr: Step size of the backbone; the paper's nu.
+        variable_lr: Step size of a, b, s and s'; left out, the same as `descent_lr`.
+        ascent_lr: Step size of gamma; the paper's lambda. Left out, a sixteenth of `variable_lr`: gamma must be
+            slower than the thresholds, or they go round in circles.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
         m: Offset of the step count in eta.
         iota_descent: How fast the estimators of the descent gradients forget; the paper's iota_1.
@@ -31,8 +33,9 @@ class MinimaxMethod(PartialAUCModule):
 
     def __init__(
         self,
-        descent_lr: float = 0.05,
-        ascent_lr: float = 0.05,
+        descent_lr: float = 0.1,
+        variable_lr: float | None = None,
+        ascent_lr: float | None = None,
         k: float = 1.0,
         m: float = 500.0,
         iota_descent: float = 3.0,
@@ -42,7 +45,8 @@ class MinimaxMethod(PartialAUCModule):
     ) -> None:
         super().__init__(**kwargs)
         self.descent_lr = descent_lr
-        self.ascent_lr = ascent_lr
+        self.variable_lr = descent_lr if variable_lr is None else variable_lr
+        self.ascent_lr = self.variable_lr / 16 if ascent_lr is None else ascent_lr
         self.k = k
         self.m = m
         self.iota_descent = iota_descent
@@ -54,10 +58,9 @@ class MinimaxMethod(PartialAUCModule):
         return ASGDA(
             [
                 {"params": self.parameters_to_train(), "weight_decay": self.weight_decay},
-                *self.objective.param_groups(),
+                *self.objective.param_groups(lr=self.variable_lr, lr_ascent=self.ascent_lr),
             ],
             lr=self.descent_lr,
-            lr_ascent=self.ascent_lr,
             k=self.k,
             m=self.m,
             iota_descent=self.iota_descent,

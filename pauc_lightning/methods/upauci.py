@@ -19,7 +19,7 @@ class UPAUCI(MinimaxMethod):
         omega: Strength of the penalty on gamma and on the weights; small values keep the objective exact.
         weights: How the selection weights are maximised: "closed_form", or "ascent" on one stored weight per
             training sample as in the paper.
-        c_step: Step size of the stored weights, for "ascent".
+        c_step: Step size of the stored weights, for "ascent"; 1/(2 omega) jumps to the inner maximum at each visit.
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian".
         kwargs: See the arguments shared by the minimax methods.
     """
@@ -30,7 +30,7 @@ class UPAUCI(MinimaxMethod):
         self,
         omega: float = 0.1,
         weights: Weights = "closed_form",
-        c_step: float = 0.1,
+        c_step: float = 1.0,
         constraint: Constraint = "projection",
         **kwargs: Any,
     ) -> None:
