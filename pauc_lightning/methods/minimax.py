@@ -72,9 +72,23 @@ class MinimaxMethod(PartialAUCModule):
         if self.closed_form_start:
             self.objective.initialize_(scores, target, index)
 
+    def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
+        """Remember the batch for the diagnostics."""
+        self._last_batch = (scores, target, index)
+
     def diagnostics(self) -> dict[str, Tensor]:
-        """The objective's variables."""
-        return self.objective.variables()
+        """The objective's variables, and how its selection weights c are distributed over the batch."""
+        scores, target, index = self._last_batch
+        c = self.objective.selection_weights(scores, target, index)
+        classes = {"c_neg": c[target == 0], **({"c_pos": c[target == 1]} if self.region.is_two_way else {})}
+        distribution = {
+            f"{name}_{label}": values.quantile(level)
+            for name, values in classes.items()
+            if len(values) > 0
+            for label, level in (("q10", 0.1), ("median", 0.5), ("q90", 0.9))
+        }
+        means = {f"{name}_mean": values.mean() for name, values in classes.items() if len(values) > 0}
+        return {**self.objective.variables(), **means, **distribution}
 
     def suspicious_bounds(self) -> dict[str, Tensor]:
         """Upper bounds: there gamma says that negatives outrank positives, and a threshold selects nothing."""

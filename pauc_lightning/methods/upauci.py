@@ -49,5 +49,6 @@ class UPAUCI(MinimaxMethod):
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Ascend on the visited samples' stored weights, once per batch."""
+        super().before_loss(scores, target, index)
         if index is not None and self.needs_index:
             self.objective.ascend_(scores, target, index)

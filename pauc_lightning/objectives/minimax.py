@@ -313,6 +313,16 @@ class MinimaxObjective(nn.Module, ABC):
         """The scalar variables by name, detached, for logging."""
         return {name: parameter.detach() for name, parameter in self.named_parameters(recurse=False)}
 
+    @torch.no_grad()
+    def selection_weights(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> Tensor:
+        """How much each instance of a batch counts at the moment, in [0, 1], shape ``(B,)``: c, or softplus' slope.
+
+        In the one-way objective all positives count fully. The arguments are those of :meth:`forward`.
+        """
+        f, y = self._checked(scores, target, index)
+        weights = self._select(self._excess(f, y), self._stored_weights(index))[1]
+        return weights if self.region.is_two_way else torch.where(y > 0, torch.ones_like(f), weights)
+
     def extra_repr(self) -> str:
         """The region and the settings, for printing."""
         return (
@@ -321,6 +331,16 @@ class MinimaxObjective(nn.Module, ABC):
         )
 
     # ------------------------------------------------------------------ for subclasses
+
+    def _excess(self, f: Tensor, y: Tensor) -> Tensor:
+        """P − s for positives (two-way), N − s' for negatives: what the selection looks at, shape ``(B,)``."""
+        push = 2 * (1 + self.gamma) * f
+        excess = (f - self.b) ** 2 + push - self.s_neg
+        return (
+            excess
+            if self.s_pos is None
+            else torch.where(y > 0, (f - self.a) ** 2 - push - self.s_pos, excess)
+        )
 
     @abstractmethod
     def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:

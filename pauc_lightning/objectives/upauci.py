@@ -118,12 +118,8 @@ class UPAUCI(MinimaxObjective):
         """
         f, y = self._checked(scores, target, index)
         stored, index, c = self._stored(index)
-        push = 2 * (1 + self.gamma) * f
-        excess = (f - self.b) ** 2 + push - self.s_neg
-        is_weighted = y == 0
-        if self.s_pos is not None:
-            excess = torch.where(is_weighted, excess, (f - self.a) ** 2 - push - self.s_pos)
-            is_weighted = torch.ones_like(is_weighted)
+        is_weighted = torch.ones_like(y) if self.region.is_two_way else 1 - y
+        excess = self._excess(f, y)
         step = self.c_step * (excess - 2 * self.omega * c) * is_weighted
         index, step = gather(index), gather(step.to(c.dtype))
         # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.

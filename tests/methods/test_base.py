@@ -276,5 +276,5 @@ def test_stuck_variable_is_said_once() -> None:
 def test_every_variable_is_logged(tmp_path: Path) -> None:
     module = UPAUCI(backbone=small_net(), warmup_epochs=1, max_fpr=0.3, min_tpr=0.5, constraint="lagrangian")
     fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
-    names = {"a", "b", "gamma", "s_neg", "s_pos", "theta_a", "theta_b", "loss"}
+    names = {"a", "b", "gamma", "s_neg", "s_pos", "theta_a", "theta_b", "loss", "c_neg_median", "c_pos_mean"}
     assert {f"train/{name}" for name in names} <= set(module.trainer.logged_metrics)

@@ -176,3 +176,16 @@ def test_bad_indices() -> None:
     assert (weights(objective) == 0.5).all()
     with pytest.raises(InputError, match="weights='ascent', but this objective has weights='closed_form'"):
         UPAUCI(0.3).ascend_(scores, target, torch.arange(3))
+
+
+def test_selection_weights_are_the_inner_maximum() -> None:
+    objective = UPAUCI(max_fpr=0.5, min_tpr=0.5, omega=0.2, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4, s_pos=-1.0)
+    scores, target = torch.tensor([0.9, 0.2, 0.1, 0.5]), torch.tensor([1, 1, 0, 0])
+    # P - s: 0.01 - 1.44 + 1 and 0.36 - 0.32 + 1; N - s_neg: 0.04 + 0.16 - 0.4 and 0.04 + 0.8 - 0.4
+    torch.testing.assert_close(
+        objective.selection_weights(scores, target), torch.tensor([0.0, 1.0, 0.0, 1.0]), rtol=0, atol=1e-6
+    )
+    gentle = UPAUCI(max_fpr=0.5, omega=2.0, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4)
+    torch.testing.assert_close(
+        gentle.selection_weights(scores, target), torch.tensor([1.0, 1.0, 0.0, 0.11]), rtol=0, atol=1e-6
+    )
