@@ -73,8 +73,9 @@ class TinyImageNetLT(PublishedImages):
 
 
 def _class_names(folder: Path, wordnet_ids: Sequence[str]) -> list[str]:
-    """What the classes show, from the list of words that comes with the images."""
-    lines = (folder / "words.txt").read_text().splitlines()
+    """What the classes show, from the list of words that comes with the images; without it, the ids."""
+    path = folder / "words.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
     words = {key: text.split(",")[0] for key, _, text in (line.partition("\t") for line in lines)}
     names = [words.get(key, key) for key in wordnet_ids]
     uses = Counter(names)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+import multiprocessing
 import os
-import signal
-import subprocess
-import sys
 import tarfile
 import threading
 import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archives import FileServer, serve
@@ -23,6 +22,7 @@ from pauc_lightning.data.storage import prepare
 from pauc_lightning.errors import InputError
 
 CONTENT = os.urandom(3_000_000)
+FORK = multiprocessing.get_context("fork")  # importing torch anew would take most of the time
 
 
 @pytest.fixture
@@ -173,26 +173,24 @@ def test_an_archive_cannot_write_elsewhere(server: FileServer, tmp_path: Path) -
     assert not list(tmp_path.rglob("outside.txt"))
 
 
-KILLED = """
-import sys, time
-from pathlib import Path
-from pauc_lightning.data.storage import prepare
+def half_make(path: Path, begun: Any) -> None:
+    """Hold the lock with half of the work done, until killed."""
 
-def make(place):
-    place.mkdir()
-    (place / "half").write_text("half")
-    print("working", flush=True)
-    time.sleep(60)
+    def make(place: Path) -> None:
+        place.mkdir()
+        (place / "half").write_text("half")
+        begun.set()
+        time.sleep(60)
 
-prepare(Path(sys.argv[1]), make)
-"""
+    prepare(path, make)
 
 
 def test_a_killed_preparation_is_done_again_and_others_wait_for_a_live_one(tmp_path: Path) -> None:
     path = tmp_path / "prepared"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
+    begun = FORK.Event()
+    process = FORK.Process(target=half_make, args=(path, begun))
+    process.start()
+    assert begun.wait(timeout=30)
     made: list[str] = []
 
     def make(place: Path) -> None:
@@ -205,12 +203,24 @@ def test_a_killed_preparation_is_done_again_and_others_wait_for_a_live_one(tmp_p
     time.sleep(0.3)
     assert not made  # the other process holds the lock
     assert not path.exists()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    process.kill()
+    process.join()
     thread.join(timeout=30)
     assert made == ["here"]
     assert [child.name for child in path.iterdir()] == ["whole"]
+
+
+def test_of_several_processes_one_downloads(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.zip"] = zip_of({f"top/{i}": os.urandom(10_000) for i in range(3)})
+    arguments = (archive_of(server, "a.zip"), tmp_path, "top")
+    processes = [FORK.Process(target=fetch_and_unpack, args=arguments) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert sorted(child.name for child in (tmp_path / "top").iterdir()) == ["0", "1", "2"]
+    assert server.starts == [0]
 
 
 def test_of_several_threads_one_prepares(tmp_path: Path) -> None:

@@ -83,6 +83,9 @@ def test_training_images_in_the_order_of_the_wordnet_ids(server: FileServer, tmp
     assert data.input_shape == (3, 64, 64)
     assert torch.equal(load(tmp_path).source.inputs[:], images)
     assert server.starts == [0]
+    (tmp_path / "tiny-imagenet-200" / "words.txt").unlink()  # some people's scripts remove it
+    without = TinyImageNetLT(str(tmp_path), positive_classes=["n02085620"], cache_dir=str(tmp_path / "cache"))
+    assert without.positive_ids == (2,)
 
 
 def test_a_corrupted_archive_is_refused(server: FileServer, tmp_path: Path) -> None:
