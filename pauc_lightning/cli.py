@@ -1,4 +1,4 @@
-"""The command line: ``pauc fit|validate|test|predict``, ``pauc compare`` and ``pauc benchmark``."""
+"""The command line: ``pauc fit|validate|test|predict``, ``pauc compare``, ``pauc data``, ``pauc benchmark``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ import pauc_lightning.callbacks
 import pauc_lightning.data
 import pauc_lightning.methods
 import pauc_lightning.models  # noqa: F401
+from pauc_lightning import data_command
 from pauc_lightning.benchmarks import command as benchmark_command
 from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
 from pauc_lightning.errors import InputError
@@ -37,12 +38,13 @@ Train and evaluate models for a corner of the ROC curve.
   pauc fit -c configs/data/digits.yaml -c configs/method/ce.yaml
   pauc test -c runs/DigitsLT-CE/version_0/config.yaml --ckpt_path runs/DigitsLT-CE/version_0/checkpoints/best.ckpt
   pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7
+  pauc data -c configs/data/digits.yaml
   pauc benchmark metric
 
 Later files and options win over earlier ones. `pauc fit --help` lists what can be set;
 `pauc fit --model.help CE` and `pauc fit --data.help DigitsLT` explain one class.
-`pauc compare --help` explains comparisons of methods, `pauc benchmark --help` lists the
-measurements behind the project's claims.
+`pauc compare --help` explains comparisons of methods, `pauc data --help` shows what a data set
+consists of, `pauc benchmark --help` lists the measurements behind the project's claims.
 """
 
 
@@ -291,6 +293,8 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         if arguments[:1] == ["benchmark"]:
             benchmark_command.main(arguments[1:])
+        elif arguments[:1] == ["data"]:
+            data_command.main(arguments[1:])
         elif arguments[:1] == ["compare"]:
             compare.main(arguments[1:], run_pauc=main)
         else:

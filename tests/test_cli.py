@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -221,3 +222,44 @@ def test_two_processes_through_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("UPAUCI on the test part of DigitsLT") == 1
     assert len(list(tmp_path.glob("runs/*/version_*"))) == 1
+
+
+def test_data_command_counts_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    run("data", "-c", DIGITS)
+    said = capsys.readouterr().out
+    assert "DigitsLT; positive: 3, 8" in said
+    assert re.search(r"train +104 +536 +640", said)
+
+
+def test_comparison_shares_the_warm_up_and_goes_on_where_it_was(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)  # the command looks for configs/method
+    out = tmp_path / "compare"
+    common = ("compare", "-c", DIGITS, "--regions", "0.3", "--warmup_epochs=1", "--epochs=2", f"--out={out}")
+    run(*common, "--methods", "ce", "--seeds", 0, *SMALL)
+    warm = torch.load(out / "warmup-seed0/version_0/checkpoints/last.ckpt", weights_only=True)
+    assert warm["epoch"] == 0
+    capsys.readouterr()
+    run(*common, "--methods", "ce", "upauci", "--seeds", 0, 1, *SMALL)
+    said = capsys.readouterr().out
+    assert "[1/4]" not in said  # done before
+    assert len(list(out.glob("warmup-seed*/version_*"))) == 2
+    values = {
+        (method, seed): json.loads(
+            next(out.glob(f"{method}-opauc_fpr0.3-seed{seed}/version_0/test_metrics.json")).read_text()
+        )["opauc_fpr0.3"]
+        for method in ("ce", "upauci")
+        for seed in (0, 1)
+    }
+    mean = (values["upauci", 0] + values["upauci", 1]) / 2
+    gain = mean - (values["ce", 0] + values["ce", 1]) / 2
+    assert re.search(rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± ", said)
+
+
+def test_comparison_names_unknown_methods_and_regions(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert "Known: " in refused(capsys, "compare", "--methods", "ec")
+    assert "write max_fpr" in refused(capsys, "compare", "--regions", "low")
