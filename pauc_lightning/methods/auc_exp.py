@@ -16,10 +16,11 @@ class AUCExp(AUCWeightedMethod):
 
     Args:
         gamma: Sharpness of the weights: the larger, the more instances count fully. The paper tries 8 to 30.
-        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k.
+        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k. The
+            classes should be apart by then: scores that are all 0 have no weight, and so no loss.
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, gamma: float = 8.0, unweighted_epochs: int = 0, **kwargs: Any) -> None:
+    def __init__(self, gamma: float = 8.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = AUCExpObjective(self.region.is_two_way, gamma, unweighted_epochs)

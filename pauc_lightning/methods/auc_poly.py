@@ -16,10 +16,11 @@ class AUCPoly(AUCWeightedMethod):
 
     Args:
         gamma: Exponent of the weights: large looks at the hardest instances only. The paper tries 0.03 to 5.
-        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k.
+        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k. The
+            classes should be apart by then: scores that are all 0 have no weight, and so no loss.
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, gamma: float = 1.0, unweighted_epochs: int = 0, **kwargs: Any) -> None:
+    def __init__(self, gamma: float = 1.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = AUCPolyObjective(self.region.is_two_way, gamma, unweighted_epochs)

@@ -17,12 +17,14 @@ class MinimaxMethod(PartialAUCModule):
 
     Args:
         descent_lr: Step size of the backbone; the paper's nu.
-        variable_lr: Step size of a, b, s and s'; left out, the same as `descent_lr`.
-        ascent_lr: Step size of gamma; the paper's lambda. Left out, a sixteenth of `variable_lr`: gamma must be
+        variable_lr: Step size of a, b, s and s'; null takes `descent_lr`.
+        ascent_lr: Step size of gamma; the paper's lambda. null takes a sixteenth of `variable_lr`: gamma must be
             slower than the thresholds, or they go round in circles.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
         m: Offset of the step count in eta.
-        iota_descent: How fast the estimators of the descent gradients forget; the paper's iota_1.
+        iota_descent: How fast the estimators of the descent gradients forget; the paper's iota_1. They keep
+            1 - iota eta^2 of the past, at least nothing: a large value turns variance reduction off, which deep
+            networks need at useful step sizes.
         iota_ascent: How fast the estimators of the ascent gradients forget; the paper's iota_2.
         closed_form_start: Whether a, b, gamma, s and s' (and stored weights) start at their optimum for the
             scores after the warm-up, rather than at fixed values.
@@ -33,13 +35,13 @@ class MinimaxMethod(PartialAUCModule):
 
     def __init__(
         self,
-        descent_lr: float = 0.1,
-        variable_lr: float | None = None,
+        descent_lr: float = 0.2,
+        variable_lr: float | None = 0.5,
         ascent_lr: float | None = None,
-        k: float = 1.0,
-        m: float = 500.0,
-        iota_descent: float = 3.0,
-        iota_ascent: float = 3.0,
+        k: float = 2.0,
+        m: float = 10.0,
+        iota_descent: float = 50.0,
+        iota_ascent: float = 50.0,
         closed_form_start: bool = True,
         **kwargs: Any,
     ) -> None:

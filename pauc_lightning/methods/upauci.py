@@ -16,7 +16,8 @@ class UPAUCI(MinimaxMethod):
     """The instance-wise partial-AUC objective with a selection weight per instance, trained by ASGDA.
 
     Args:
-        omega: Strength of the penalty on gamma and on the weights; small values keep the objective exact.
+        omega: Strength of the penalty on gamma and on the weights. Small values select exactly the region, larger
+            ones spread the weight over more instances.
         weights: How the selection weights are maximised: "closed_form", or "ascent" on one stored weight per
             training sample as in the paper.
         c_step: Step size of the stored weights, for "ascent"; 1/(2 omega) jumps to the inner maximum at each visit.
@@ -28,7 +29,7 @@ class UPAUCI(MinimaxMethod):
 
     def __init__(
         self,
-        omega: float = 0.1,
+        omega: float = 0.5,
         weights: Weights = "closed_form",
         c_step: float = 1.0,
         constraint: Constraint = "projection",
