@@ -36,6 +36,9 @@ class AUCWeighted(PairwiseObjective):
 
     loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) for TPAUC or v⁺ = 1 for
     OPAUC. The gradient flows through the weights. Scores must lie in [0, 1]; outside, φ is held at 0's value.
+
+    As φ(0) is 0 (or nearly), so is the loss of scores that are all 0: a minimum that training finds if the weights
+    begin before the classes are apart, hence ``unweighted_epochs``.
     """
 
     def __init__(self, two_way: bool, gamma: float, unweighted_epochs: int) -> None:

@@ -17,7 +17,7 @@ GAMMA = 10 * math.log(2)  # φ(t) = 1 − 2^(−10t), so φ(.2) = 3/4, φ(.3) = 
 
 def test_one_way_step(tmp_path: Path) -> None:
     """The negatives .2 and .3 weigh 3/4 and 7/8; t = 1 − f⁺ + f⁻ is .6, .7, .4, .5."""
-    module = train(AUCExp, tmp_path, gamma=GAMMA)
+    module = train(AUCExp, tmp_path, gamma=GAMMA, unweighted_epochs=0)
     loss = (0.75 * (0.36 + 0.16) + 0.875 * (0.49 + 0.25)) / 4
     assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(loss, rel=1e-5)
     # of a positive −2 Σ φ t / 4, of a negative Σ (φ' t² + 2 φ t) / 4 with φ' = γ (1 − φ)
@@ -32,7 +32,7 @@ def test_one_way_step(tmp_path: Path) -> None:
 
 def test_two_way_loss(tmp_path: Path) -> None:
     """The positives .6 and .8 weigh 15/16 and 3/4 as well."""
-    module = train(AUCExp, tmp_path, gamma=GAMMA, min_tpr=0.5)
+    module = train(AUCExp, tmp_path, gamma=GAMMA, unweighted_epochs=0, min_tpr=0.5)
     of_first, of_second = 0.75 * 0.36 + 0.875 * 0.49, 0.75 * 0.16 + 0.875 * 0.25
     loss = (0.9375 * of_first + 0.75 * of_second) / 4
     assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(loss, rel=1e-5)
