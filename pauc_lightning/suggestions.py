@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import re
 from collections.abc import Iterable, Iterator
 
@@ -23,9 +24,6 @@ _REJECTED_KEY = re.compile(
 _UNRECOGNIZED = re.compile(r"[Uu]nrecognized arguments?: (?:--)?([\w.]+)")
 _UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: ([\w.]+)")
 _INVALID_CHOICE = re.compile(r"invalid choice: '(\w+)' \(choose from (.+)\)")
-
-
-_BASES = ("PartialAUCModule", "LongTailDataModule")  # not to be named in a config
 
 
 def explain(parser: ArgumentParser, message: str) -> str:
@@ -78,6 +76,10 @@ def _keys(parser: ArgumentParser) -> Iterator[str]:
                 yield from _keys(subparser)
 
 
+def _is_base(member: type) -> bool:
+    return member is PartialAUCModule or inspect.isabstract(member)
+
+
 def _class_names() -> Iterator[str]:
     for module, base in (
         (pauc_lightning.methods, PartialAUCModule),
@@ -86,5 +88,5 @@ def _class_names() -> Iterator[str]:
     ):
         for name in module.__all__:
             member = getattr(module, name)
-            if isinstance(member, type) and issubclass(member, base) and member.__name__ not in _BASES:
+            if isinstance(member, type) and issubclass(member, base) and not _is_base(member):
                 yield name

@@ -31,6 +31,7 @@ class AGDSBCD(StatefulPairwiseMethod):
 
     def __init__(
         self,
+        *,
         inner_lr: float = 0.1,
         threshold_lr: float = 0.1,
         first_loop: int = 50,

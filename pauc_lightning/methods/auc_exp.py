@@ -21,6 +21,6 @@ class AUCExp(AUCWeightedMethod):
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, gamma: float = 8.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
+    def __init__(self, *, gamma: float = 8.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = AUCExpObjective(self.region.is_two_way, gamma, unweighted_epochs)

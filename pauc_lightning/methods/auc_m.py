@@ -24,7 +24,7 @@ class AUCM(PartialAUCModule):
 
     objective: AUCMObjective
 
-    def __init__(self, closed_form_start: bool = True, **kwargs: Any) -> None:
+    def __init__(self, *, closed_form_start: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.closed_form_start = closed_form_start
         self.objective = AUCMObjective(prior=self.prior)

@@ -21,6 +21,6 @@ class AUCPoly(AUCWeightedMethod):
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, gamma: float = 1.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
+    def __init__(self, *, gamma: float = 1.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = AUCPolyObjective(self.region.is_two_way, gamma, unweighted_epochs)

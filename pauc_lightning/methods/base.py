@@ -215,7 +215,8 @@ class PartialAUCModule(LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
         """One optimizer step; minimax optimizers evaluate the loss twice on the same batch and the same noise."""
-        sample = self._as_sample(batch, check_labels=batch_idx == 0)
+        sample = self._as_sample(batch)
+        self._check_training_sample(sample, check_labels=batch_idx == 0)
         optimizers = self.optimizers()
         optimizer = optimizers if isinstance(optimizers, LightningOptimizer) else optimizers[-1]
         evaluate = self._evaluate_method
@@ -313,7 +314,7 @@ class PartialAUCModule(LightningModule):
         """How often the Trainer writes to its loggers."""
         return int(self.trainer.log_every_n_steps)  # type: ignore[attr-defined]
 
-    def _as_sample(self, batch: Any, check_labels: bool = False) -> Sample:
+    def _as_sample(self, batch: Any) -> Sample:
         """The batch as (input, target, index), whatever tuple the user's loader made of it."""
         if isinstance(batch, Sample):
             sample = batch
@@ -325,6 +326,9 @@ class PartialAUCModule(LightningModule):
                 f"{f' of {len(batch)}' if isinstance(batch, (tuple, list)) else ''}: "
                 "return such a tuple from your Dataset."
             )
+        return sample
+
+    def _check_training_sample(self, sample: Sample, check_labels: bool) -> None:
         if self.needs_index and sample.index is None:
             raise InputError(
                 f"{type(self).__name__} keeps a weight for every training sample and needs to know which is which: "
@@ -333,7 +337,6 @@ class PartialAUCModule(LightningModule):
         if check_labels and not bool(((sample.target == 0) | (sample.target == 1)).all()):
             values = sorted(set(sample.target.tolist()))[:5]
             raise InputError(f"Labels must be 0 (negative) or 1 (positive), got values such as {values}.")
-        return sample
 
     @torch.no_grad()
     def _initialize_objective(self) -> None:

@@ -43,8 +43,8 @@ class CollapseMonitor:
                 step,
                 "scores",
                 f"all scores of the batch are {float(scores[0]):.4g}, so nothing is ranked any more. Lower the step "
-                "sizes, warm up longer (`warmup_epochs`), or raise `omega`. The usual cause is a threshold that "
-                "started above all losses, which starting in closed form after a warm-up avoids.",
+                "sizes, warm up longer (`warmup_epochs`), or raise `omega` if the method has it. The usual cause is a "
+                "threshold that started above all losses, which starting in closed form after a warm-up avoids.",
             )
         for name, is_stuck in at_bound.items():
             self._looks_at_bound[name] = self._looks_at_bound.get(name, 0) + 1 if bool(is_stuck) else 0

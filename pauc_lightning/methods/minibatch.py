@@ -17,6 +17,6 @@ class MB(PairwiseMethod):
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, surrogate: SurrogateName = "squared", **kwargs: Any) -> None:
+    def __init__(self, *, surrogate: SurrogateName = "squared", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = MiniBatch(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)

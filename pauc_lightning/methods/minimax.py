@@ -35,6 +35,7 @@ class MinimaxMethod(PartialAUCModule):
 
     def __init__(
         self,
+        *,
         descent_lr: float = 0.2,
         variable_lr: float | None = 0.5,
         ascent_lr: float | None = None,

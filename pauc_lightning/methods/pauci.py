@@ -21,7 +21,7 @@ class PAUCI(MinimaxMethod):
     """
 
     def __init__(
-        self, kappa: float = 2.0, omega: float = 0.0, constraint: Constraint = "projection", **kwargs: Any
+        self, *, kappa: float = 2.0, omega: float = 0.0, constraint: Constraint = "projection", **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.objective = PAUCIObjective(

@@ -22,6 +22,7 @@ class SOPA(StatefulPairwiseMethod):
 
     def __init__(
         self,
+        *,
         threshold_lr: float = 0.1,
         outer_threshold_lr: float = 0.1,
         dual_lr: float = 0.1,

@@ -31,6 +31,7 @@ class SOPAS(StatefulPairwiseMethod):
 
     def __init__(
         self,
+        *,
         lambda_: float = 1.0,
         tau: float = 1.0,
         u_rate: float = 0.9,

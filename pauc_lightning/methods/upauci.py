@@ -29,6 +29,7 @@ class UPAUCI(MinimaxMethod):
 
     def __init__(
         self,
+        *,
         omega: float = 0.5,
         weights: Weights = "closed_form",
         c_step: float = 1.0,
