@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pickle
 import shlex
 import sys
 import warnings
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+import wandb
 from jsonargparse import Namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningDataModule, Trainer
@@ -29,6 +31,7 @@ from pauc_lightning.benchmarks import command as benchmark_command
 from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import compare
+from pauc_lightning.files import write_text
 from pauc_lightning.methods import PartialAUCModule
 from pauc_lightning.suggestions import explain
 
@@ -128,7 +131,12 @@ class PaucCLI(LightningCLI):
         if path and path not in ("best", "last", "hpc", "registry") and not Path(path).is_file():
             raise InputError(f"`ckpt_path={path}`: no such file. Checkpoints lie in <run>/checkpoints/.")
         asked = self._model_arguments()
-        super()._parse_ckpt_path()
+        try:
+            super()._parse_ckpt_path()
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise InputError(
+                f"`ckpt_path={path}` is not a checkpoint: give the path of a .ckpt file."
+            ) from error
         used = self._model_arguments()
         given = (key for key in asked if key in used and key not in LINKED_FROM_DATA)
         differing = [key for key in given if asked[key] != used[key]]
@@ -154,7 +162,13 @@ class PaucCLI(LightningCLI):
         return arguments
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """Add the loggers, CSV first: the first logger's directory is the run's directory."""
+        """Add the loggers, CSV first: its directory is the run's. A resumed run goes on with its own checkpoints."""
+        run = self._run_of_checkpoint()
+        checkpoint = self._get(self.config_init, "checkpoint")
+        if run is not None and checkpoint.dirpath is None:
+            checkpoint.dirpath = str(
+                run / "checkpoints"
+            )  # in this object only, not in the config that is saved
         trainer = self._get(self.config_init, "trainer")
         if trainer.get("logger") in (None, True):
             kwargs["logger"] = self._loggers()
@@ -162,16 +176,17 @@ class PaucCLI(LightningCLI):
 
     def _loggers(self) -> list[Logger]:
         csv = self._csv_logger()
-        wandb = self._get(self.config, "wandb")
-        if wandb == "off":
+        mode = self._get(self.config, "wandb")
+        if mode == "off":
             return [csv]
+        wandb.finish()  # an earlier run of this process, which would go on otherwise
         _ = csv.experiment  # makes the directory, before W&B puts something in it
         name = self._run_name()
         logger = WandbLogger(
             name=f"{name}-{Path(csv.log_dir).name}",
             project=self._get(self.config, "wandb_project"),
             save_dir=csv.log_dir,
-            offline=wandb == "offline",
+            offline=mode == "offline",
         )
         return [csv, logger]
 
@@ -188,15 +203,19 @@ class PaucCLI(LightningCLI):
 
     def _run_of_checkpoint(self) -> Path | None:
         checkpoint = self._get(self.config, "ckpt_path")
-        folder = Path(checkpoint).resolve().parent if checkpoint else Path()
+        folder = Path(os.path.abspath(checkpoint)).parent if checkpoint else Path()
         return folder.parent if folder.name == "checkpoints" else None
 
     def before_instantiate_classes(self) -> None:
-        """Refuse what manual optimization cannot do; let a resumed run go on with its own checkpoints."""
+        """Refuse what cannot work, before anything is built or written."""
         config = self._subcommand_config()
-        run = self._run_of_checkpoint()
-        if run is not None and config["checkpoint"].get("dirpath") is None:
-            config["checkpoint"]["dirpath"] = str(run / "checkpoints")
+        if self.config.get("subcommand") != "fit" and not config.get("ckpt_path"):
+            model = config.get("model")
+            if not (model and model.get("init_args", {}).get("init_weights")):
+                raise InputError(
+                    f"`pauc {self.config.get('subcommand')}` needs a trained model: give "
+                    "--ckpt_path=<run>/checkpoints/best.ckpt."
+                )
         if config["trainer"].get("gradient_clip_val") is not None:
             raise InputError(
                 f"`trainer.gradient_clip_val={config['trainer']['gradient_clip_val']}` has no effect here, as the "
@@ -222,7 +241,8 @@ class PaucCLI(LightningCLI):
             self.after_test()
         if self.trainer.is_global_zero:
             command = shlex.join(["pauc", "test", "-c", f"{directory}/config.yaml", "--ckpt_path", best])
-            score = f"{float(checkpoint.best_model_score or float('nan')):.4f}"
+            best_score = checkpoint.best_model_score
+            score = "unknown" if best_score is None else f"{float(best_score):.4f}"
             print(
                 f"\nBest validation {self.model.region.title}: {score}\n"
                 f"  checkpoint  {best}\n  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml\n"
@@ -264,8 +284,7 @@ class PaucCLI(LightningCLI):
             mark = "  ◂ optimised" if region == self.model.region else ""
             print(f"{region.title:<{width}}  {value:8.4f}{mark}")
         print("─" * (width + 10))
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{part}_metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+        write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
         print(f"  numbers     {_relative(directory / f'{part}_metrics.json')}")
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, EvaluationFigures):

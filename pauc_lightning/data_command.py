@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml  # type: ignore[import-untyped]  # ships no types
+import yaml
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 from lightning.pytorch import LightningDataModule
 

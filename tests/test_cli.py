@@ -117,6 +117,10 @@ def test_resuming_keeps_the_best_checkpoint_and_all_files(capsys: pytest.Capture
     assert (folder / "resumed/version_0/metrics.csv").is_file()
     last = torch.load(folder / "checkpoints/last.ckpt", weights_only=True)
     assert last["epoch"] == 2
+    before = (folder / "checkpoints/best.ckpt").read_bytes()
+    run("fit", "-c", folder / "resumed/version_0/config.yaml", "--ckpt_path=null", "--run_name=other")
+    assert (folder / "checkpoints/best.ckpt").read_bytes() == before
+    assert Path("runs/other/version_0/checkpoints/best.ckpt").is_file()
 
 
 def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,6 +147,8 @@ def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str])
         (["--ckpt_path=nothing.ckpt"], "no such file"),
         (["--trainer.gradient_clip_val=1"], "gradient_clip_norm"),
         (["-c", "nothing.yaml"], "nothing.yaml"),
+        (["--model.learning_rate=-1"], "`learning_rate` must not be negative"),
+        ([f"--ckpt_path={DIGITS}"], "is not a checkpoint"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -152,6 +158,24 @@ def test_mistakes_end_in_a_sentence(
     message = refused(capsys, "fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL, *arguments)
     assert said in message
     assert not Path("runs").exists()
+
+
+def test_a_forgotten_method_or_checkpoint_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "configs/method/upauci.yaml" in refused(capsys, "fit", "-c", DIGITS, "--model.backbone=MLPScorer")
+    ce = ROOT / "configs/method/ce.yaml"
+    weights = f"--model.init_weights={DIGITS}"
+    assert "is not a checkpoint" in refused(capsys, "fit", "-c", DIGITS, "-c", ce, *SMALL, weights)
+    for command in ("test", "validate", "predict"):
+        assert "needs a trained model" in refused(capsys, command, "-c", DIGITS, "-c", ce)
+
+
+def test_a_run_that_turns_nan_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(UserWarning, match="collapsed .* scores are not finite"):
+        refused(
+            capsys,
+            *("fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL),
+            *("--trainer.max_epochs=3", "--trainer.log_every_n_steps=50", "--model.learning_rate=1e30"),
+        )
 
 
 def test_typos_in_yaml_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -255,6 +279,17 @@ def test_comparison_shares_the_warm_up_and_goes_on_where_it_was(
     mean = (values["upauci", 0] + values["upauci", 1]) / 2
     gain = mean - (values["ce", 0] + values["ce", 1]) / 2
     assert re.search(rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± ", said)
+
+
+def test_comparison_refuses_a_directory_of_another(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    common = ("compare", "-c", DIGITS, "--methods", "ce", "--seeds", 0, "--warmup_epochs=1", "--epochs=1")
+    out = f"--out={tmp_path / 'compare'}"
+    run(*common, out, *SMALL)
+    said = refused(capsys, *common, out, *SMALL, "--data.positive_classes=[0]")
+    assert "Give another --out" in said
 
 
 def test_comparison_names_unknown_methods_and_regions(

@@ -23,7 +23,7 @@ class EvaluationFigures(Callback):
     The files go to ``figures/`` in the run's directory; a W&B logger, if there is one, gets the same files.
 
     Args:
-        every_n_epochs: While training, draw after every so many validations; 0 draws after test and validate only.
+        every_n_epochs: While training, draw after every so many epochs; 0 draws after test and validate only.
     """
 
     def __init__(self, every_n_epochs: int = 10) -> None:

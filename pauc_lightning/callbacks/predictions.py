@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from pauc_lightning import distributed
+from pauc_lightning.files import complete_file
 
 
 class PredictionWriter(Callback):
@@ -52,29 +51,20 @@ class PredictionWriter(Callback):
         if not self._batches:
             empty = torch.empty(0, device=pl_module.device)
             self._batches = [(empty.long(), empty.long(), empty.double())]
-        columns = [distributed.gather(torch.cat(column)).cpu() for column in zip(*self._batches, strict=True)]
+        gathered = [
+            distributed.gather(torch.cat(column)).cpu() for column in zip(*self._batches, strict=True)
+        ]
         self._batches = []
         path = Path(trainer.log_dir or trainer.default_root_dir) / self.filename  # asks all ranks
         if not trainer.is_global_zero:
             return
-        index, label, score = columns
+        index, label, score = gathered
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        write_csv(
-            path,
-            ("index", "label", "score"),
-            zip(index[order].tolist(), label[order].long().tolist(), score[order].tolist(), strict=True),
-        )
+        columns = (index[order].tolist(), label[order].long().tolist(), score[order].tolist())
+        with complete_file(path) as file:
+            writer = csv.writer(file)
+            writer.writerow(("index", "label", "score"))
+            writer.writerows(zip(*columns, strict=True))
         rank_zero_info(f"Wrote {len(index)} predictions (index, label, score) to {path}")
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:
-    """Write a CSV file that is either complete or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(path.suffix + ".partial")
-    with partial.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-    os.replace(partial, path)

@@ -21,7 +21,7 @@ from pauc_lightning.data.storage import locked, prepare, remove
 from pauc_lightning.errors import InputError
 
 _CHUNK = 1 << 20
-_TIMEOUT = 60.0  # seconds without a byte
+_TIMEOUT = 20.0  # seconds without a byte
 _FRUITLESS_TRIES = 3
 
 
@@ -75,6 +75,7 @@ def fetch(archive: Archive, folder: Path) -> Path:
 
 def _download(archive: Archive, path: Path) -> None:
     """Append to ``path`` until it is complete; give up when several tries in a row bring nothing."""
+    sys.stderr.write(f"Connecting to {archive.url} ...\n")
     fruitless = 0
     while True:
         before = path.stat().st_size if path.exists() else 0

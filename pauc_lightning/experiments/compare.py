@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.files import write_text
 from pauc_lightning.region import Region
 
 METHOD_CONFIGS = Path("configs/method")
@@ -78,6 +79,15 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
         for region in regions
         for method in arguments.methods
     ]
+    _claim(
+        arguments.out,
+        {
+            "config": arguments.config,
+            "options": sorted(extra),
+            "epochs": arguments.epochs,
+            "warmup_epochs": arguments.warmup_epochs,
+        },
+    )
     for number, run in enumerate(runs, start=1):
         if _result(arguments.out, run) is not None:
             continue
@@ -163,6 +173,22 @@ def _options(out: Path, name: str, seed: int, epochs: int) -> list[str]:
     ]
 
 
+def _claim(out: Path, settings: dict[str, object]) -> None:
+    """Tie a directory to one set of settings, so that finished runs of others are not taken for these."""
+    note = out / "comparison.json"
+    if not note.is_file():
+        write_text(note, json.dumps(settings, indent=2) + "\n")
+        return
+    earlier = json.loads(note.read_text())
+    differing = [key for key in settings if settings[key] != earlier.get(key)]
+    if differing:
+        key = differing[0]
+        raise InputError(
+            f"`--out {out}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
+            f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
+        )
+
+
 def _warm_up(
     arguments: argparse.Namespace,
     seed: int,
@@ -177,13 +203,15 @@ def _warm_up(
         options = _options(arguments.out, name, seed, arguments.warmup_epochs)
         run_pauc(["fit", *common, "-c", str(METHOD_CONFIGS / "ce.yaml"), *options, *extra])
         newest = max((arguments.out / name).glob("version_*"), key=lambda path: path.stat().st_mtime)
-        finished.write_text(json.dumps({"checkpoint": str(newest / "checkpoints/last.ckpt")}) + "\n")
+        write_text(finished, json.dumps({"checkpoint": str(newest / "checkpoints/last.ckpt")}) + "\n")
     return Path(json.loads(finished.read_text())["checkpoint"])
 
 
 def _result(out: Path, run: Run) -> float | None:
     """The test result of a finished run, or None."""
-    for path in sorted((out / run.name).glob("version_*/test_metrics.json"), reverse=True):
-        value: float = json.loads(path.read_text())["pauc"]
-        return value
-    return None
+    finished = list((out / run.name).glob("version_*/test_metrics.json"))
+    if not finished:
+        return None
+    newest = max(finished, key=lambda path: path.stat().st_mtime)
+    value: float = json.loads(newest.read_text())["pauc"]
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,12 +84,19 @@ class PartialAUCModule(LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.save_hyperparameters(ignore=["backbone"])
+        if type(self) is PartialAUCModule:
+            raise InputError("No method was named: add one, for example -c configs/method/upauci.yaml.")
+        # Modules and regions are objects, which a checkpoint that is safe to load does not hold.
+        self.save_hyperparameters(ignore=["backbone", "regions"])
         self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
-        if warmup_epochs < 0:
-            raise InputError(
-                f"`warmup_epochs` must not be negative, got {warmup_epochs}: use 0 for no warm-up."
-            )
+        for name, value in (
+            ("warmup_epochs", warmup_epochs),
+            ("learning_rate", learning_rate),
+            ("momentum", momentum),
+            ("weight_decay", weight_decay),
+        ):
+            if not value >= 0:
+                raise InputError(f"`{name}` must not be negative, got {value!r}.")
         self.warmup_epochs = warmup_epochs
         self.learning_rate = learning_rate
         self.momentum = momentum
@@ -142,10 +150,10 @@ class PartialAUCModule(LightningModule):
 
     def setup(self, stage: str) -> None:
         """Load initial weights, settle the prior, and keep per-instance state out of DDP's broadcast."""
-        if stage != "fit":
-            return
         if self.init_weights is not None and self.trainer.ckpt_path is None:
             self.load_backbone(self.init_weights)
+        if stage != "fit":
+            return
         objective = getattr(self, "objective", None)
         prior = getattr(getattr(self.trainer, "datamodule", None), "prior", None)
         if objective is not None and prior is not None and hasattr(objective, "prior"):
@@ -162,7 +170,12 @@ class PartialAUCModule(LightningModule):
             raise InputError(
                 f"`init_weights={path}`: no such file. Give the path of a .ckpt of an earlier run."
             )
-        state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+        except (pickle.UnpicklingError, RuntimeError, KeyError, EOFError) as error:
+            raise InputError(
+                f"`init_weights={path}` is not a checkpoint of this project: give the path of a .ckpt file."
+            ) from error
         weights = {
             key.removeprefix("backbone."): value
             for key, value in state.items()
@@ -265,7 +278,7 @@ class PartialAUCModule(LightningModule):
         """Divide the gradients by the loss scale; whether all of them are finite."""
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         torch._foreach_div_(grads, scaler.get_scale())
-        return all(bool(torch.isfinite(norm)) for norm in torch._foreach_norm(grads))
+        return bool(torch.stack(torch._foreach_norm(grads)).isfinite().all())
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Clip the gradient of the backbone, after each evaluation."""
@@ -364,7 +377,9 @@ class PartialAUCModule(LightningModule):
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
         for position, batch in enumerate(batches):
             batch = self.trainer.precision_plugin.convert_input(batch)
+            self.trainer.validating = True  # data modules augment in training only
             sample = self._as_sample(self.trainer.strategy.batch_to_device(batch))
+            self.trainer.training = True
             index = sample.index
             if index is None:  # without indices of the user's, any consistent numbering will do
                 first = position * 1024
@@ -385,6 +400,11 @@ class PartialAUCModule(LightningModule):
     def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Add a batch to the test metrics; scores and labels go to the callbacks."""
         return self._evaluation_step(batch, self.test_metrics)
+
+    def on_validation_start(self) -> None:
+        """Look for a collapse before the metrics refuse scores that are not finite."""
+        if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
+            self._collapse_monitor.look(self.global_step, self._last_scores, {})
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation metrics."""

@@ -1,23 +1,25 @@
 """On a mixture whose best linear score is known, PAUCI and UPAUCI find it, and cross-entropy does not.
 
-Thirty runs: two methods, three regions, five seeds, each from its own sample, initial weights and warm-up. The plain
-torch parts are used as a user without Lightning would use them.
+Thirty runs: two methods with the settings that are shipped, three regions, five seeds, each from its own sample,
+initial weights and warm-up. The steps are written out here, as a user without Lightning would write them.
 """
 
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from torch import Tensor, nn
 
-from pauc_lightning import Region
+from pauc_lightning import Region, methods
 from pauc_lightning.data import GaussianLT
-from pauc_lightning.objectives import PAUCI, UPAUCI
-from pauc_lightning.objectives.minimax import MinimaxObjective
+from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.optim import ASGDA
 
+CONFIGS = Path(__file__).parent.parent.parent / "configs/method"
 SEEDS = range(5)
 REGIONS = [Region(max_fpr=0.1), Region(max_fpr=0.3), Region(max_fpr=0.3, min_tpr=0.7)]
 BEST = {region: GaussianLT().best_linear(region)[1] for region in REGIONS}
@@ -52,12 +54,19 @@ def problems() -> list[Problem]:
     return [Problem(seed) for seed in SEEDS]
 
 
-def train(problem: Problem, objective: MinimaxObjective) -> tuple[nn.Linear, Tensor]:
-    """ASGDA from the warm-up; the scorer and its scores."""
+def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tensor]:
+    """A shipped method's objective and optimizer from the warm-up; the scorer and its scores."""
     scorer = copy.deepcopy(problem.scorer)
+    shipped = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())["model"]
+    settings = {**shipped["init_args"], "max_fpr": region.max_fpr, "min_tpr": region.min_tpr}
+    method = getattr(methods, shipped["class_path"])(
+        backbone=scorer, prior=problem.data.prior, weight_decay=0.0, **settings
+    )
+    assert isinstance(method, MinimaxMethod)
+    objective, optimizer = method.objective, method.configure_method_optimizer()
+    assert isinstance(optimizer, ASGDA)
     with torch.no_grad():
         objective.initialize_(scorer(problem.inputs).squeeze(1).sigmoid(), problem.target)
-    optimizer = ASGDA([{"params": scorer.parameters()}, *objective.param_groups()], lr=1.0)
     sampler = problem.data.batch_sampler()
     step = epoch = 0
     while step < STEPS:
@@ -82,16 +91,15 @@ def test_cross_entropy_falls_short(problems: list[Problem]) -> None:
     for problem in problems:
         gaps = [problem.shortfall(problem.scorer, region) for region in REGIONS]
         assert gaps[0] > 0.03
-        assert gaps[2] > 0.03
+        assert gaps[1] > 0.02
+        assert gaps[2] > 0.1
 
 
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
-@pytest.mark.parametrize("method", ["PAUCI", "UPAUCI"])
+@pytest.mark.parametrize("method", ["pauci", "upauci"])
 def test_within_three_thousandths_of_the_best(method: str, region: Region, problems: list[Problem]) -> None:
     for seed, problem in enumerate(problems):
-        bounds = (region.max_fpr, region.min_tpr, problem.data.prior)
-        objective = PAUCI(*bounds) if method == "PAUCI" else UPAUCI(*bounds)
-        scorer, scores = train(problem, objective)
+        scorer, scores = train(problem, method, region)
         assert problem.shortfall(scorer, region) < 0.003, f"seed {seed}"
         positive, negative = scores[problem.target == 1], scores[problem.target == 0]
         assert float(positive.mean() - negative.mean()) > 0.3, f"collapsed with seed {seed}"
