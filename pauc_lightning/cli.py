@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import logging
 import os
@@ -32,6 +34,7 @@ from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import compare
 from pauc_lightning.files import write_text
+from pauc_lightning.help_text import shorten
 from pauc_lightning.methods import PartialAUCModule
 from pauc_lightning.suggestions import explain
 
@@ -318,13 +321,25 @@ def main(args: Sequence[str] | None = None) -> None:
             compare.main(arguments[1:], run_pauc=main)
         else:
             # Lightning warns if it gets both; None lets it read sys.argv itself.
-            PaucCLI(args if arguments else ["--help"])
+            _run_cli(args if arguments else ["--help"], is_help=any(a.endswith("help") for a in arguments))
     except Exception as error:
         cause = _users_mistake(error)
         if cause is None:
             raise
         print(f"error: {cause}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _run_cli(args: Sequence[str] | None, is_help: bool) -> None:
+    if not is_help:
+        PaucCLI(args)
+        return
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text):
+            PaucCLI(args)
+    finally:
+        print(shorten(text.getvalue()), end="")
 
 
 def _silence_other_peoples_noise() -> None:
