@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pauc_lightning import InputError, Region
+from pauc_lightning.data import DigitsLT
 from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
 from pauc_lightning.metrics.functional import binary_partial_auc
 
@@ -119,6 +120,21 @@ def test_variables_start_at_the_optimum_of_the_warm_up_scores(tmp_path: Path) ->
     last_negative = hard_negatives[-1]
     threshold = (last_negative - b) ** 2 + 2 * (1 + b - a) * last_negative
     assert starts[0]["s_neg"] == pytest.approx(threshold, abs=1e-5)
+
+
+def test_the_closed_form_start_scores_images_as_they_are(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    class Augmented(DigitsLT):
+        def train_transform(self, input: Tensor) -> Tensor:
+            sizes.append(len(input))
+            return self.eval_transform(input) + 0.1
+
+    data = Augmented(batch_size=64)
+    module = PAUCI(backbone=small_net(), warmup_epochs=1)
+    fit(module, tmp_path, data, max_epochs=2, limit_val_batches=0)
+    assert len(sizes) == module.trainer.global_step  # training batches only, not those of the scoring pass
+    assert max(sizes) <= 64
 
 
 def test_gradient_clipping_bounds_what_the_optimizer_sees(tmp_path: Path) -> None:
