@@ -1,4 +1,8 @@
-"""Time of a full ASGDA step beside an SGD step, backbone included; two gradients per step are the limit."""
+"""Time of a full ASGDA step beside an SGD step, backbone included.
+
+Two gradients per step are the limit, and one where the estimators forget everything (ρ = 1, as the methods' settings
+have it).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ def _steps(images: Tensor, target: Tensor) -> dict[str, Step]:
 
         return _step(optimizer, loss)
 
-    def asgda(objective: PAUCI | UPAUCI) -> Step:
+    def asgda(objective: PAUCI | UPAUCI, iota: float = 3.0) -> Step:
         network = ResNet18().to(images.device)
         objective.to(images.device)
         groups = [{"params": list(network.parameters()), "weight_decay": 1e-4}, *objective.param_groups()]
@@ -40,12 +44,13 @@ def _steps(images: Tensor, target: Tensor) -> dict[str, Step]:
             value: Tensor = objective(network(images).squeeze(1).sigmoid(), target)
             return value
 
-        return _step(ASGDA(groups, lr=0.01), loss)
+        return _step(ASGDA(groups, lr=0.01, iota_descent=iota, iota_ascent=iota), loss)
 
     return {
         "cross-entropy, SGD": sgd(),
         "PAUCI, ASGDA": asgda(PAUCI(0.3, prior=0.5)),
         "UPAUCI two-way, ASGDA": asgda(UPAUCI(0.3, 0.7, prior=0.5)),
+        "UPAUCI, ASGDA, rho = 1": asgda(UPAUCI(0.3, prior=0.5), iota=1000.0),
     }
 
 

@@ -25,6 +25,7 @@ from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods.collapse import CollapseMonitor
 from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.optim import ASGDA
 from pauc_lightning.region import Region
 from pauc_lightning.rng import seeded
 
@@ -227,7 +228,7 @@ class PartialAUCModule(LightningModule):
             self.objective_initialized.fill_(True)
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
-        """One optimizer step; minimax optimizers evaluate the loss twice on the same batch and the same noise."""
+        """One optimizer step; ASGDA may evaluate the loss twice, on the same batch and the same noise."""
         sample = self._as_sample(batch)
         self._check_training_sample(sample, check_labels=batch_idx == 0)
         optimizers = self.optimizers()
@@ -259,19 +260,34 @@ class PartialAUCModule(LightningModule):
             return losses[-1]
 
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)
-        if evaluations == 2 and scaler is not None:
-            # A GradScaler does not pass the closure on to the optimizer: it evaluates once and steps if the
-            # gradients are finite. So the first half is done here, and `step()` completes the second.
-            closure()
-            if self._unscale(optimizer.optimizer, scaler):
-                self.on_before_optimizer_step(optimizer.optimizer)
-                optimizer.optimizer.move()  # type: ignore[attr-defined]
-                optimizer.step(closure=closure)
-            else:
-                optimizer.step(closure=lambda: None)  # sees the overflow, skips the step, lowers the scale
+        if isinstance(optimizer.optimizer, ASGDA) and scaler is not None:
+            self._step_in_halves(optimizer, scaler, closure, evaluations)
         else:
             optimizer.step(closure=closure)
         self._log_training(losses[0])
+
+    def _step_in_halves(
+        self,
+        optimizer: LightningOptimizer,
+        scaler: torch.amp.GradScaler,
+        closure: Callable[[], Tensor],
+        evaluations: int,
+    ) -> None:
+        """One step of ASGDA with scaled gradients.
+
+        A GradScaler does not pass the closure on to the optimizer: it evaluates once and steps if the gradients are
+        finite. So the first half is done here, and `step()` completes the second.
+        """
+        asgda = optimizer.optimizer
+        assert isinstance(asgda, ASGDA)
+        if evaluations == 2:
+            closure()
+            if not self._unscale(asgda, scaler):
+                optimizer.step(closure=lambda: None)  # sees the overflow, skips the step, lowers the scale
+                return
+            self.on_before_optimizer_step(asgda)
+        asgda.move()
+        optimizer.step(closure=closure)
 
     @staticmethod
     def _unscale(optimizer: Optimizer, scaler: torch.amp.GradScaler) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -26,8 +26,9 @@ class ASGDA(Optimizer):
         v_{t+1} = g(x_{t+1}) + (1 − ρ)(v_t − g(x_t)),        ρ = min(1, ι η_t²)
 
     The two gradients belong to the same mini-batch. It is drawn after x_{t+1} is determined by v_t, so one step
-    evaluates twice: at the point where it stands, then, having moved, at the new one. As v_0 = 0, the first move
-    is zero.
+    evaluates twice: at the point where it stands, then, having moved, at the new one. Where ρ = 1 the first one
+    drops out of v_{t+1}, and the step evaluates at the new point only: the same numbers for half the work. As
+    v_0 = 0, the first move is zero.
 
     Besides the options of this constructor a group may set ``ascent`` (bool), ``iota``, and ``box``: a pair (low,
     high), a function that returns one, or a list of these (or None) with one entry per parameter. A box that is a
@@ -65,9 +66,6 @@ class ASGDA(Optimizer):
         (True, True)
     """
 
-    evaluations_per_step: ClassVar[int] = 2
-    """How often one step calls its closure."""
-
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]],
@@ -81,7 +79,7 @@ class ASGDA(Optimizer):
         warm_start: bool = False,
     ) -> None:
         self._ascent_defaults = {"lr": lr / 16 if lr_ascent is None else lr_ascent, "iota": iota_ascent}
-        self._pending: list[tuple[list[Tensor], float]] | None = None
+        self._pending: list[list[Tensor] | None] | None = None
         defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "warm_start": warm_start, "ascent": False, "box": None, "t": 0})
 
@@ -101,47 +99,66 @@ class ASGDA(Optimizer):
         group["box"] = _box_per_parameter(group.get("box", self.defaults["box"]), n_params)
         super().add_param_group(group)
 
+    @property
+    def evaluations_per_step(self) -> int:
+        """How often the next step calls its closure: twice, or once if no estimator keeps anything of its past."""
+        needs_first = any(
+            _rho(group) < 1 or (group["warm_start"] and group["t"] == 0) for group in self.param_groups
+        )
+        return 2 if needs_first else 1
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step of Algorithm 1: evaluate, move, evaluate, refresh the estimators.
 
         Args:
             closure: Clears the gradients, computes the loss at the current point, calls ``backward`` and returns
-                the loss. It is called twice and must see the same mini-batch, augmentation and dropout noise both
-                times. Without it the step completes a :meth:`move`: the second half, for drivers (such as a
-                gradient scaler) that evaluate by themselves.
+                the loss. It is called :attr:`evaluations_per_step` times and must see the same mini-batch,
+                augmentation and dropout noise each time. Without it the step completes a :meth:`move`: the second
+                half, for drivers (such as a gradient scaler) that evaluate by themselves.
 
         Returns:
-            The loss at the point before the move, or None without a closure.
+            What the closure returned first, or None without a closure.
         """
         if closure is None:
             self.refresh()
             return None
-        with torch.enable_grad():
-            loss = closure()
+        losses = []
+        if self.evaluations_per_step == 2:
+            with torch.enable_grad():
+                losses.append(closure())
         self.move()
         with torch.enable_grad():
-            closure()
+            losses.append(closure())
         self.refresh()
-        return loss
+        return losses[0]
 
     @torch.no_grad()
     def move(self) -> None:
         """First half of a step: with the gradients at the current point in ``.grad``, go to the next point.
 
-        The gradients do not enter the move; what :meth:`refresh` needs of them is held until then.
+        The gradients do not enter the move; what :meth:`refresh` needs of them is held until then. Where ρ = 1 it
+        needs nothing of them, and they are not looked at.
+
+        A gradient scaler may find the gradients at the new point too large and not call :meth:`step`. The next
+        batch's step then need not move again (ρ = 1), or moves on by the same estimators (ρ < 1).
         """
+        if self._pending is not None and all(kept is None for kept in self._pending):
+            return
         bounds = [[box() if callable(box) else box for box in group["box"]] for group in self.param_groups]
-        pending: list[tuple[list[Tensor], float]] = []
+        pending: list[list[Tensor] | None] = []
         for group, group_bounds in zip(self.param_groups, bounds, strict=True):
-            x, v, g = group["params"], self._estimators(group), _gradients(group)
-            eta = min(1.0, group["k"] / (group["m"] + group["t"]) ** (1 / 3))
+            x, v, rho = group["params"], self._estimators(group), _rho(group)
             goal = torch._foreach_mul(v, group["lr"] if group["ascent"] else -group["lr"])
             torch._foreach_add_(goal, x, alpha=1 - group["lr"] * group["weight_decay"])
             for point, bound in zip(goal, group_bounds, strict=True):
                 _project_(point, bound)
-            torch._foreach_lerp_(x, goal, eta)
+            torch._foreach_lerp_(x, goal, _eta(group))
             group["t"] += 1
-            pending.append((list(torch._foreach_sub(v, g)), min(1.0, group["iota"] * eta**2)))
+            kept = None
+            if rho < 1:
+                kept = list(torch._foreach_sub(v, _gradients(group)))
+                torch._foreach_mul_(kept, 1 - rho)
+            pending.append(kept)
         for group in self.param_groups:
             for point, box in zip(group["params"], group["box"], strict=True):
                 if callable(box):  # its bounds have moved with the other parameters
@@ -156,11 +173,11 @@ class ASGDA(Optimizer):
                 "`ASGDA.step()` without a closure only completes a step that `move()` has begun: call "
                 "`step(closure)`, whose closure evaluates the loss twice."
             )
-        for group, (surplus, rho) in zip(self.param_groups, self._pending, strict=True):
-            torch._foreach_mul_(surplus, 1 - rho)
-            torch._foreach_add_(surplus, _gradients(group))
-            for x, v in zip(group["params"], surplus, strict=True):
-                self.state[x]["v"] = v
+        for group, kept in zip(self.param_groups, self._pending, strict=True):
+            estimators, gradients = [self.state[x]["v"] for x in group["params"]], _gradients(group)
+            torch._foreach_copy_(estimators, gradients)
+            if kept is not None:
+                torch._foreach_add_(estimators, kept)
         self._pending = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -193,6 +210,16 @@ class ASGDA(Optimizer):
                     v.copy_(x.grad)
                 self.state[x]["v"] = v
         return [self.state[x]["v"] for x in group["params"]]
+
+
+def _eta(group: dict[str, Any]) -> float:
+    """Mixing weight η_t of the group's next move."""
+    return float(min(1.0, group["k"] / (group["m"] + group["t"]) ** (1 / 3)))
+
+
+def _rho(group: dict[str, Any]) -> float:
+    """Share of the past, ρ, that the group's estimator forgets in its next step."""
+    return float(min(1.0, group["iota"] * _eta(group) ** 2))
 
 
 def _gradients(group: dict[str, Any]) -> list[Tensor]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from lightning.pytorch import LightningDataModule
 from lightning.pytorch.plugins.precision import MixedPrecision
-from methods.training import digits, small_net, trainer
+from methods.training import TWICE, digits, small_net, trainer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -64,7 +64,8 @@ class Noise(nn.Module):
 
 def test_both_evaluations_see_the_same_noise_and_steps_see_different_noise(tmp_path: Path) -> None:
     noise = Noise()
-    fit(PAUCI(backbone=small_net(noise=noise), warmup_epochs=0), tmp_path, max_steps=3, limit_val_batches=0)
+    module = PAUCI(backbone=small_net(noise=noise), warmup_epochs=0, **TWICE)
+    fit(module, tmp_path, max_steps=3, limit_val_batches=0)
     assert len(noise.seen) == 6
     for step in range(3):
         assert torch.equal(noise.seen[2 * step], noise.seen[2 * step + 1])
@@ -73,9 +74,10 @@ def test_both_evaluations_see_the_same_noise_and_steps_see_different_noise(tmp_p
     assert not torch.equal(noise.seen[2][:size], noise.seen[4][:size])
 
 
-def test_batch_norm_statistics_once_per_step(tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [{}, TWICE], ids=["once", "twice"])
+def test_batch_norm_statistics_once_per_step(settings: dict[str, Any], tmp_path: Path) -> None:
     norm = nn.BatchNorm1d(16)
-    module = PAUCI(backbone=small_net(norm=norm), warmup_epochs=1)
+    module = PAUCI(backbone=small_net(norm=norm), warmup_epochs=1, **settings)
     fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
     assert norm.num_batches_tracked is not None
     assert int(norm.num_batches_tracked) == module.trainer.global_step
@@ -137,7 +139,10 @@ def test_the_closed_form_start_scores_images_as_they_are(tmp_path: Path) -> None
     assert max(sizes) <= 64
 
 
-def test_gradient_clipping_bounds_what_the_optimizer_sees(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("settings", "evaluations"), [({}, 3), (TWICE, 6)], ids=["once", "twice"])
+def test_gradient_clipping_bounds_what_the_optimizer_sees(
+    settings: dict[str, Any], evaluations: int, tmp_path: Path
+) -> None:
     norms: list[float] = []
 
     class Watched(PAUCI):
@@ -146,14 +151,15 @@ def test_gradient_clipping_bounds_what_the_optimizer_sees(tmp_path: Path) -> Non
             grads = [p.grad for p in self.backbone.parameters() if p.grad is not None]
             norms.append(float(torch.cat([g.flatten() for g in grads]).norm()))
 
-    fit(Watched(backbone=small_net(), warmup_epochs=0), tmp_path, max_steps=3, limit_val_batches=0)
+    free_module = Watched(backbone=small_net(), warmup_epochs=0, **settings)
+    fit(free_module, tmp_path, max_steps=3, limit_val_batches=0)
     free = norms.copy()
     norms.clear()
     limit = min(free) / 2
-    module = Watched(backbone=small_net(), warmup_epochs=0, gradient_clip_norm=limit)
+    module = Watched(backbone=small_net(), warmup_epochs=0, gradient_clip_norm=limit, **settings)
     fit(module, tmp_path, max_steps=3, limit_val_batches=0)
-    assert len(norms) == 6
-    assert norms == pytest.approx([limit] * 6, rel=1e-3)
+    assert len(norms) == evaluations
+    assert norms == pytest.approx([limit] * evaluations, rel=1e-3)
 
 
 @pytest.mark.parametrize("method", [CE, PAUCI, UPAUCI])
@@ -165,11 +171,14 @@ def test_bfloat16_trains(method: type[PartialAUCModule], tmp_path: Path) -> None
     assert not torch.equal(before, after)
 
 
-def test_float16_with_a_scaler_follows_float32_and_skips_overflow(tmp_path: Path) -> None:
-    reference = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+@pytest.mark.parametrize("settings", [{}, TWICE], ids=["once", "twice"])
+def test_float16_with_a_scaler_follows_float32_and_skips_overflow(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    reference = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5, **settings)
     fit(reference, tmp_path, max_steps=5, limit_val_batches=0)  # later, rounding decides which units are on
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=10**6)
-    module = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+    module = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5, **settings)
     plugin = MixedPrecision("16-mixed", "cpu", scaler)
     fit(module, tmp_path, max_steps=40, limit_val_batches=0, plugins=[plugin])
     assert scaler.get_scale() < 2.0**40  # the first scales overflow half precision; those steps are skipped
@@ -178,7 +187,7 @@ def test_float16_with_a_scaler_follows_float32_and_skips_overflow(tmp_path: Path
     for p in module.parameters():
         assert torch.isfinite(p).all()
 
-    fine = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5)
+    fine = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr=0.5, **settings)
     plugin = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**6))
     fit(fine, tmp_path, max_steps=5, limit_val_batches=0, plugins=[plugin])
     start = small_net().get_parameter("1.weight")

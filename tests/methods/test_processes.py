@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from ddp import run_on_ranks
-from methods.training import digits, methods_besides, small_net, trainer
+from methods.training import TWICE, digits, methods_besides, small_net, trainer
 from torch import Tensor
 
 from pauc_lightning import methods
@@ -22,6 +22,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "pauci-two-way": ("PAUCI", {"max_fpr": 0.3, "min_tpr": 0.5, "constraint": "lagrangian"}),
     "upauci-one-way": ("UPAUCI", {"max_fpr": 0.3}),
     "upauci-two-way": ("UPAUCI", {"max_fpr": 0.3, "min_tpr": 0.5}),
+    "upauci-two-way-twice": ("UPAUCI", {"max_fpr": 0.3, "min_tpr": 0.5, **TWICE}),
     "upauci-ascent-one-way": ("UPAUCI", {"max_fpr": 0.3, "weights": "ascent"}),
     "upauci-ascent-two-way": ("UPAUCI", {"max_fpr": 0.3, "min_tpr": 0.5, "weights": "ascent"}),
     "auc-m": ("AUCM", {}),

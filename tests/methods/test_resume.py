@@ -9,7 +9,7 @@ import pytest
 import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
-from methods.training import digits, methods_besides, small_net, trainer
+from methods.training import TWICE, digits, methods_besides, small_net, trainer
 from torch import Tensor, nn
 
 from pauc_lightning import methods
@@ -52,6 +52,7 @@ def final_state(module: PartialAUCModule) -> dict[str, Tensor]:
 SETTINGS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "ce": ("CE", {}, [4, 11, 16, 22]),
     "pauci": ("PAUCI", {"min_tpr": 0.5}, [4, 11, 16, 22]),
+    "pauci-twice": ("PAUCI", TWICE, [11, 22]),
     "upauci-ascent": ("UPAUCI", {"weights": "ascent", "min_tpr": 0.5}, [4, 11, 16, 22]),
     "upauci": ("UPAUCI", {"weights": "closed_form"}, [4, 11, 16, 22]),
     "auc-m": ("AUCM", {}, [11, 22]),

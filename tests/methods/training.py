@@ -14,6 +14,9 @@ from torch import nn
 from pauc_lightning import methods
 from pauc_lightning.data import DigitsLT
 
+TWICE: dict[str, Any] = {"iota_descent": 0.5, "iota_ascent": 0.5}
+"""Settings of PAUCI and UPAUCI under which ASGDA's estimators remember, so that each step evaluates twice."""
+
 
 def small_net(seed: int = 0, **layers: nn.Module) -> nn.Sequential:
     """An 8x8 image scorer with fixed initial weights."""

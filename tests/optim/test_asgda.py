@@ -494,6 +494,19 @@ def test_schedulers_change_the_step_size() -> None:
     assert opt.param_groups[0]["lr"] == pytest.approx(0.05)
 
 
+def quadratic_closure(opt: ASGDA) -> Callable[[], Tensor]:
+    """Evaluates x² at the optimizer's only parameter."""
+    (x,) = opt.param_groups[0]["params"]
+
+    def closure() -> Tensor:
+        opt.zero_grad()
+        loss: Tensor = (x**2).sum()
+        torch.autograd.backward(loss)
+        return loss.detach()
+
+    return closure
+
+
 def test_closure_runs_with_gradients_at_both_points() -> None:
     x = nn.Parameter(torch.tensor(1.0))
     opt = ASGDA([x], lr=0.1, m=8.0, warm_start=True)
@@ -588,3 +601,70 @@ def test_bad_ascent_options_and_sparse_gradients() -> None:
     x.grad = torch.tensor([1.0, 0.0]).to_sparse()
     with pytest.raises(InputError, match="sparse"):
         opt.move()
+
+
+def test_one_evaluation_where_the_first_does_not_count() -> None:
+    """ρ = min(1, ι η²) is 1 for the first steps only; evaluating twice all the same goes the same way."""
+    network, loss_fn, _ = make_problem()
+    twin, twin_loss = copy.deepcopy(network), copy.deepcopy(loss_fn)
+    opt, twice = (
+        ASGDA(
+            [{"params": net.parameters()}, *fn.param_groups()],
+            lr=0.5,
+            k=1,
+            m=1,
+            iota_descent=4,
+            iota_ascent=4,
+        )
+        for net, fn in ((network, loss_fn), (twin, twin_loss))
+    )
+    counts: list[int] = []
+    for step in range(12):
+        evaluate = evaluation(network, loss_fn, opt, step)
+        losses: list[Tensor] = []
+
+        def closure(evaluate: Callable[[], Tensor] = evaluate, losses: list[Tensor] = losses) -> Tensor:
+            losses.append(evaluate())
+            return losses[-1]
+
+        counts.append(opt.evaluations_per_step)
+        assert torch.equal(opt.step(closure), losses[0])
+        assert len(losses) == counts[-1]
+
+        twin_evaluate = evaluation(twin, twin_loss, twice, step)
+        twin_evaluate()
+        twice.move()
+        twin_evaluate()
+        twice.step()
+        ours, theirs = (
+            [*network.parameters(), *loss_fn.parameters()],
+            [*twin.parameters(), *twin_loss.parameters()],
+        )
+        for x, y in zip(ours, theirs, strict=True):
+            assert torch.equal(x, y)
+    assert counts == [1] * 8 + [2] * 4  # ρ < 1 as soon as (1 + t)^⅔ > 4
+
+
+def test_warm_start_needs_the_first_gradient() -> None:
+    opt = ASGDA([nn.Parameter(torch.ones(1))], k=1.0, m=1.0, iota_descent=10.0, warm_start=True)
+    assert opt.evaluations_per_step == 2
+    closure = quadratic_closure(opt)
+    opt.step(closure)
+    assert opt.evaluations_per_step == 1
+
+
+def test_a_move_whose_gradient_was_refused_is_not_repeated() -> None:
+    """As with a gradient scaler that finds an overflow after the move and does not call ``step``."""
+    opt = ASGDA([nn.Parameter(torch.ones(1))], lr=0.1, k=1.0, m=1.0, iota_descent=10.0)
+    closure = quadratic_closure(opt)
+    (x,) = opt.param_groups[0]["params"]
+    opt.step(closure)
+    opt.move()
+    moved = x.detach().clone()
+    assert not torch.equal(moved, torch.ones(1))
+    opt.move()
+    assert torch.equal(x.detach(), moved)
+    closure()
+    opt.step()
+    assert opt.param_groups[0]["t"] == 2
+    assert torch.equal(opt.state[x]["v"], 2 * moved)
