@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from lightning.pytorch import LightningModule
@@ -28,6 +29,8 @@ from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.optim import ASGDA
 from pauc_lightning.region import Region
 from pauc_lightning.rng import seeded
+
+Schedule = Literal["constant", "cosine"]
 
 PAPER_REGIONS = (
     Region(),
@@ -55,6 +58,8 @@ class PartialAUCModule(LightningModule):
         learning_rate: Step size of SGD, in the warm-up and in the methods that are trained by SGD.
         momentum: Momentum of SGD.
         weight_decay: L2 penalty on the backbone's weights.
+        schedule: How the step sizes of the warm-up, and again those of the method, change while it lasts: "constant",
+            or "cosine" from their full size down to zero.
         gradient_clip_norm: Largest norm of the gradient; nothing means no clipping.
         init_weights: Checkpoint of an earlier run whose backbone to start from, for example a finished warm-up.
         prior: Fraction of positives in the training batches. Filled in from the data by the command line.
@@ -77,6 +82,7 @@ class PartialAUCModule(LightningModule):
         learning_rate: float = 0.01,
         momentum: float = 0.9,
         weight_decay: float = 1e-4,
+        schedule: Schedule = "constant",
         gradient_clip_norm: float | None = None,
         init_weights: str | None = None,
         prior: float | None = None,
@@ -102,6 +108,9 @@ class PartialAUCModule(LightningModule):
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.weight_decay = weight_decay
+        if schedule not in get_args(Schedule):
+            raise InputError(f"`schedule` must be one of {get_args(Schedule)}, got {schedule!r}.")
+        self.schedule = schedule
         self.gradient_clip_norm = gradient_clip_norm
         self.init_weights = init_weights
         self.prior = prior
@@ -243,6 +252,7 @@ class PartialAUCModule(LightningModule):
         self, optimizer: LightningOptimizer, evaluate: Callable[[Sample, bool], Tensor], sample: Sample
     ) -> None:
         """Step ``optimizer`` with a closure that can be evaluated as often as the optimizer likes."""
+        self._anneal(optimizer.optimizer)
         evaluations = getattr(optimizer.optimizer, "evaluations_per_step", 1)
         seed_keys = (int(os.environ.get("PL_GLOBAL_SEED", "0")), self.global_step, self.global_rank)
         losses: list[Tensor] = []
@@ -265,6 +275,29 @@ class PartialAUCModule(LightningModule):
         else:
             optimizer.step(closure=closure)
         self._log_training(losses[0])
+
+    def _anneal(self, optimizer: Optimizer) -> None:
+        """Set the step sizes of this batch: a function of its number alone, so that a resumed run has the same."""
+        if self.schedule == "constant":
+            return
+        warmup_steps = self.warmup_epochs * self.trainer.num_training_batches
+        first, end = (0, warmup_steps) if self.is_warming_up else (warmup_steps, self._steps_in_total())
+        factor = 0.5 * (1 + math.cos(math.pi * (self.global_step - first) / (end - first)))
+        for group in optimizer.param_groups:
+            group["lr"] = factor * group.setdefault("initial_lr", group["lr"])
+
+    def _steps_in_total(self) -> float:
+        max_epochs, max_steps = self.trainer.max_epochs, self.trainer.max_steps
+        limits = [
+            *([max_epochs * self.trainer.num_training_batches] if max_epochs not in (None, -1) else []),
+            *([max_steps] if max_steps != -1 else []),
+        ]
+        if not limits or math.isinf(min(limits)):
+            raise InputError(
+                '`schedule="cosine"` needs to know when training ends: give `trainer.max_steps`, or '
+                "`trainer.max_epochs` with data of known length."
+            )
+        return min(limits)
 
     def _step_in_halves(
         self,

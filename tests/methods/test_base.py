@@ -162,6 +162,40 @@ def test_gradient_clipping_bounds_what_the_optimizer_sees(
     assert norms == pytest.approx([limit] * evaluations, rel=1e-3)
 
 
+def test_cosine_takes_the_step_sizes_of_each_phase_to_zero(tmp_path: Path) -> None:
+    seen: dict[str, list[list[float]]] = {"SGD": [], "ASGDA": []}
+
+    class Watched(UPAUCI):
+        def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+            seen[type(optimizer).__name__].append([group["lr"] for group in optimizer.param_groups])
+
+    module = Watched(
+        backbone=small_net(),
+        warmup_epochs=1,
+        learning_rate=0.1,
+        descent_lr=0.4,
+        variable_lr=0.8,
+        schedule="cosine",
+    )
+    fit(module, tmp_path, max_epochs=3, limit_train_batches=4, limit_val_batches=0)
+    assert np.array(seen["SGD"]) == pytest.approx(
+        0.1 * np.array([[1], [0.853553], [0.5], [0.146447]]), abs=1e-6
+    )
+    share = np.array([1, 0.961940, 0.853553, 0.691342, 0.5, 0.308658, 0.146447, 0.038060])
+    full = np.array([0.4, 0.8, 0.05])  # the network, a, b and s', and γ at a sixteenth
+    assert np.array(seen["ASGDA"]) == pytest.approx(np.outer(share, full), abs=1e-6)
+
+
+def test_cosine_needs_an_end(tmp_path: Path) -> None:
+    module = CE(backbone=small_net(), schedule="cosine")
+    with pytest.raises(InputError, match="when training ends"):
+        fit(module, tmp_path, max_epochs=-1, limit_val_batches=0)
+    fit(module, tmp_path, max_epochs=-1, max_steps=2, limit_val_batches=0)
+    assert module.optimizers().param_groups[0]["lr"] == pytest.approx(0.005)  # type: ignore[union-attr]
+    with pytest.raises(InputError, match=r"`schedule` must be one of .* got 'linear'"):
+        CE(backbone=small_net(), schedule="linear")
+
+
 @pytest.mark.parametrize("method", [CE, PAUCI, UPAUCI])
 def test_bfloat16_trains(method: type[PartialAUCModule], tmp_path: Path) -> None:
     module = method(backbone=small_net(), warmup_epochs=1, learning_rate=0.05)

@@ -51,6 +51,8 @@ def final_state(module: PartialAUCModule) -> dict[str, Tensor]:
 # Epochs have ten steps: the first is the warm-up, and the third is the first in which AUC-poly weighs.
 SETTINGS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "ce": ("CE", {}, [4, 11, 16, 22]),
+    "ce-cosine": ("CE", {"schedule": "cosine"}, [4, 16]),
+    "upauci-cosine": ("UPAUCI", {"schedule": "cosine"}, [4, 16]),
     "pauci": ("PAUCI", {"min_tpr": 0.5}, [4, 11, 16, 22]),
     "pauci-twice": ("PAUCI", TWICE, [11, 22]),
     "upauci-ascent": ("UPAUCI", {"weights": "ascent", "min_tpr": 0.5}, [4, 11, 16, 22]),
