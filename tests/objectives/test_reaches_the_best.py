@@ -7,6 +7,7 @@ initial weights and warm-up. The steps are written out here, as a user without L
 from __future__ import annotations
 
 import copy
+import math
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tenso
     assert isinstance(optimizer, ASGDA)
     with torch.no_grad():
         objective.initialize_(scorer(problem.inputs).squeeze(1).sigmoid(), problem.target)
+    assert method.schedule == "cosine"
+    full_sizes = [group["lr"] for group in optimizer.param_groups]
     sampler = problem.data.batch_sampler()
     step = epoch = 0
     while step < STEPS:
@@ -81,6 +84,8 @@ def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tenso
                 loss.backward()
                 return loss
 
+            for group, full_size in zip(optimizer.param_groups, full_sizes, strict=True):
+                group["lr"] = full_size * (1 + math.cos(math.pi * min(1, step / STEPS))) / 2
             optimizer.step(closure)
             step += 1
     with torch.no_grad():
