@@ -14,7 +14,10 @@ import pytest
 import torch
 
 from pauc_lightning.cli import main
+from pauc_lightning.data import DigitsLT
+from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc
+from pauc_lightning.models import MLPScorer
 
 ROOT = Path(__file__).parent.parent
 METHODS = sorted((ROOT / "configs/method").glob("*.yaml"))
@@ -281,6 +284,48 @@ def test_comparison_shares_the_warm_up_and_goes_on_where_it_was(
     mean = (values["upauci", 0] + values["upauci", 1]) / 2
     gain = mean - (values["ce", 0] + values["ce", 1]) / 2
     assert re.search(rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± ", said)
+
+
+def test_comparison_on_the_training_part(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Against the scores of the checkpoint, computed here, and all pairs of the region."""
+    monkeypatch.chdir(ROOT)
+    out = tmp_path / "compare"
+    common = (
+        "compare",
+        "-c",
+        DIGITS,
+        "--regions",
+        "0.3,0.5",
+        "--warmup_epochs=1",
+        "--epochs=2",
+        f"--out={out}",
+    )
+    methods = ("--methods", "ce", "upauci", "--seeds", 0, *SMALL)
+    run(*common, *methods, "--train_part", "--baseline", "upauci")
+    said = capsys.readouterr().out
+    folder = out / "upauci-tpauc_fpr0.3_tpr0.5-seed0/version_0"
+    data = DigitsLT()
+    module = CE(backbone=MLPScorer(), input_shape=data.input_shape).eval()
+    module.load_backbone(str(folder / "checkpoints/best.ckpt"))
+    part = data.dataset("train").__getitems__(range(data.train_size))
+    with torch.no_grad():
+        scores, labels = module(data.eval_transform(part.input)).double().sigmoid(), part.target
+    pauc = float(binary_partial_auc(scores, labels, 0.3, 0.5))
+    positives, negatives = scores[labels == 1].sort()[0], scores[labels == 0].sort(descending=True)[0]
+    pairs = positives[: len(positives) // 2, None] - negatives[None, : int(len(negatives) * 0.3)]
+    risk = float(((1 - pairs) ** 2).mean())
+    values = re.findall(r"^\| upauci \| ([\d.]+) ± nan \| - \|$", said, flags=re.MULTILINE)
+    assert [float(value) for value in values[1:]] == [
+        pytest.approx(pauc, abs=1e-4),
+        pytest.approx(risk, abs=2e-3),  # 0.3 of the negatives is not a whole number
+    ]
+    assert said.count("gain over upauci") == 3
+
+    run(*common, *methods, "--train_part")
+    assert "predictions" not in capsys.readouterr().out  # looked at before
+    assert "is not among --methods" in refused(capsys, *common, *methods, "--baseline", "sopa")
 
 
 def test_comparison_refuses_a_directory_of_another(

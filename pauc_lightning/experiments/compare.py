@@ -9,8 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
+from pauc_lightning.metrics.functional import binary_partial_auc
+from pauc_lightning.objectives import UPAUCI
 from pauc_lightning.region import Region
 
 METHOD_CONFIGS = Path("configs/method")
@@ -23,6 +29,11 @@ Train methods from the same cross-entropy warm-up, for each region and seed, and
 Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. A run that has been
 finished is not run again, so a comparison that was stopped goes on where it was. Seeds change the split, the
 initial weights and the order of the batches.
+
+With --train_part the same models are also looked at on the training part: their partial AUC there, and the squared
+risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI and UPAUCI minimise. A method that lowers the
+risk but not the error on the training part has the wrong surrogate; one that is ahead there but not in the test
+overfits.
 """
 
 
@@ -62,6 +73,14 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
     )
     parser.add_argument("--warmup_epochs", type=int, default=10, help="epochs of the common warm-up")
     parser.add_argument("--epochs", type=int, default=20, help="epochs of each method after the warm-up")
+    parser.add_argument(
+        "--baseline", help="method over which the gains are counted; left out, the first of --methods"
+    )
+    parser.add_argument(
+        "--train_part",
+        action="store_true",
+        help="also print partial AUC and squared risk on the training part",
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/compare"), help="directory of all these runs")
     arguments, extra = parser.parse_known_args(argv)
     regions = [_region(text) for text in arguments.regions]
@@ -72,6 +91,11 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
                 f"`--methods {method}`: there is no {METHOD_CONFIGS / method}.yaml. Known: {known or 'none here'}; run "
                 "the command in the project's directory."
             )
+    baseline = arguments.baseline or arguments.methods[0]
+    if baseline not in arguments.methods:
+        raise InputError(
+            f"`--baseline {baseline}` is not among --methods {' '.join(arguments.methods)}: add it."
+        )
     common = [part for config in arguments.config for part in ("-c", config)]
     runs = [
         Run(method, region, seed)
@@ -101,7 +125,17 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
                 *("--model.warmup_epochs=0", f"--model.init_weights={warm}", "--test_best=true", *extra),
             ]
         )
-    print(format_table(arguments.methods, regions, arguments.seeds, lambda run: _result(arguments.out, run)))
+
+    def table(result: Callable[[Run], float | None]) -> str:
+        return format_table(arguments.methods, regions, arguments.seeds, result, baseline)
+
+    print(table(lambda run: _result(arguments.out, run)))
+    if arguments.train_part:
+        on_train = {run: _on_training_part(arguments.out, run, run_pauc) for run in runs}
+        print("\nPartial AUC on the training part:\n")
+        print(table(lambda run: on_train[run]["pauc"]))
+        print("\nSquared risk on the training part (less is better):\n")
+        print(table(lambda run: on_train[run]["risk"]))
 
 
 def format_table(
@@ -109,15 +143,16 @@ def format_table(
     regions: Sequence[Region],
     seeds: Sequence[int],
     result: Callable[[Run], float | None],
+    baseline: str,
 ) -> str:
-    """A Markdown table of test results: mean ± standard deviation over the seeds, and the gain over the first method.
+    """A Markdown table of results: mean ± standard deviation over the seeds, and the gain over the baseline.
 
-    The gain is paired: the mean over the seeds of the difference to the first method on the same split and
-    warm-up, ± its standard deviation.
+    The gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up,
+    ± its standard deviation.
 
     Example:
         >>> values = {("ce", 0): 0.5, ("ce", 1): 0.6, ("pauci", 0): 0.55, ("pauci", 1): 0.65}
-        >>> print(format_table(["ce", "pauci"], [Region(0.3)], [0, 1], lambda run: values[run.method, run.seed]))
+        >>> print(format_table(["ce", "pauci"], [Region(0.3)], [0, 1], lambda run: values[run.method, run.seed], "ce"))
         | method | OPAUC (FPR ≤ 0.3) | gain over ce |
         |---|---|---|
         | ce | 0.5500 ± 0.0707 | - |
@@ -128,13 +163,13 @@ def format_table(
         yield method
         for region in regions:
             values = [result(Run(method, region, seed)) for seed in seeds]
-            base = [result(Run(methods[0], region, seed)) for seed in seeds]
+            base = [result(Run(baseline, region, seed)) for seed in seeds]
             yield _mean_and_deviation([value for value in values if value is not None])
             pairs = zip(values, base, strict=True)
             gains = [value - other for value, other in pairs if value is not None and other is not None]
-            yield "-" if method == methods[0] else _mean_and_deviation(gains, sign="+")
+            yield "-" if method == baseline else _mean_and_deviation(gains, sign="+")
 
-    header = ["method", *(title for region in regions for title in (region.title, f"gain over {methods[0]}"))]
+    header = ["method", *(title for region in regions for title in (region.title, f"gain over {baseline}"))]
     rows = [header, *(list(row(method)) for method in methods)]
     lines = ["| " + " | ".join(cells) + " |" for cells in rows]
     lines.insert(1, "|" + "---|" * len(header))
@@ -207,11 +242,59 @@ def _warm_up(
     return Path(json.loads(finished.read_text())["checkpoint"])
 
 
+def _finished(out: Path, run: Run) -> Path | None:
+    """The newest directory of a finished run, or None."""
+    finished = list((out / run.name).glob("version_*/test_metrics.json"))
+    return max(finished, key=lambda path: path.stat().st_mtime).parent if finished else None
+
+
 def _result(out: Path, run: Run) -> float | None:
     """The test result of a finished run, or None."""
-    finished = list((out / run.name).glob("version_*/test_metrics.json"))
-    if not finished:
+    folder = _finished(out, run)
+    if folder is None:
         return None
-    newest = max(finished, key=lambda path: path.stat().st_mtime)
-    value: float = json.loads(newest.read_text())["pauc"]
+    value: float = json.loads((folder / "test_metrics.json").read_text())["pauc"]
     return value
+
+
+def _on_training_part(out: Path, run: Run, run_pauc: Callable[[Sequence[str]], None]) -> dict[str, float]:
+    """Partial AUC and squared risk of a finished run's best model on its training part."""
+    folder = _finished(out, run)
+    assert folder is not None
+    known = folder / "train_metrics.json"
+    if not known.is_file():
+        scores_file = (folder / "train_predictions.csv").resolve()
+        run_pauc(
+            [
+                *(
+                    "predict",
+                    "-c",
+                    str(folder / "config.yaml"),
+                    "--ckpt_path",
+                    str(folder / "checkpoints/best.ckpt"),
+                ),
+                *("--data.predict_part=train", f"--predictions.filename={scores_file}"),
+            ]
+        )
+        table = np.loadtxt(scores_file, delimiter=",", skiprows=1)
+        labels, scores = torch.from_numpy(table[:, 1]), torch.from_numpy(table[:, 2])
+        values = {
+            "pauc": float(binary_partial_auc(scores, labels.long(), run.region.max_fpr, run.region.min_tpr)),
+            "risk": squared_risk(scores, labels, run.region),
+        }
+        write_text(known, json.dumps(values, indent=2) + "\n")
+    result: dict[str, float] = json.loads(known.read_text())
+    return result
+
+
+def squared_risk(scores: Tensor, labels: Tensor, region: Region) -> float:
+    """Mean of (1 − (f₊ − f₋))² over the region's pairs: one plus the saddle value of the minimax objective.
+
+    Example:
+        >>> squared_risk(torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1.0, 0.0, 0.0]), Region(max_fpr=0.5))
+        0.4900000...
+    """
+    objective = UPAUCI(region.max_fpr, region.min_tpr, omega=0.0).double()
+    objective.initialize_(scores.double(), labels)
+    with torch.no_grad():
+        return 1 + float(objective(scores.double(), labels))
