@@ -31,13 +31,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
+_FORWARD_FLAGS = (
+    *("_update_count", "_computed", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad"),
+    "compute_on_cpu",
+)
+"""What torchmetrics' ``forward`` changes besides the states."""
+
+
 class BinaryPartialAUC(Metric):
     """The partial AUC over all samples seen since the last reset, on one process or many.
 
     See :func:`~pauc_lightning.metrics.functional.binary_partial_auc` for the definition; the scores are never
     transformed. Log the metric object itself in Lightning, so that it is reset and synchronised. A batch may
     lack a class or be empty in ``update``; only ``compute`` (and ``forward``, which computes the value of the
-    batch) needs both classes.
+    batch, or refuses it and changes nothing) needs both classes.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's β.
@@ -122,6 +129,19 @@ class BinaryPartialAUC(Metric):
             self.labels.append(target.float())
         else:
             self.histogram = self.histogram + self._count(preds, target, self.thresholds)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch and return its own value; a batch without one (one class only) leaves the metric as it was."""
+        # torchmetrics sets the state aside, computes on the batch, and puts it back only if that succeeds.
+        names = [*self._defaults, *_FORWARD_FLAGS]
+        before = {name: getattr(self, name) for name in names}
+        before |= {name: list(value) for name, value in before.items() if isinstance(value, list)}
+        try:
+            return super().forward(*args, **kwargs)
+        except Exception:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
 
     def _count(self, preds: Tensor, target: Tensor, n_bins: int) -> Tensor:
         """Negatives and positives per bin, shape (2, bins)."""

@@ -59,6 +59,21 @@ def test_forward_returns_the_batch_and_accumulates() -> None:
         assert metric.compute() == binary_partial_auc(preds, target, max_fpr=0.3)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"thresholds": 100}, {"dist_sync_on_step": True}, {"compute_on_cpu": True}]
+)
+def test_forward_of_a_refused_batch_changes_nothing(options: dict[str, Any]) -> None:
+    metric = BinaryPartialAUC(max_fpr=0.5, **options)
+    metric(torch.tensor([0.925, 0.815, 0.415]), torch.tensor([1, 0, 0]))
+    for _ in range(2):
+        with pytest.raises(InputError, match="no positive|both classes"):
+            metric(torch.tensor([0.95, 0.3]), torch.tensor([0, 0]))
+    assert float(metric.compute()) == 1.0
+    metric(torch.tensor([0.955, 0.985, 0.115]), torch.tensor([0, 1, 0]))
+    assert float(metric.compute()) == 0.75  # of the negatives 0.955 and 0.815 count, and 0.925 < 0.955
+    assert metric.update_count == 2
+
+
 def test_batches_of_different_dtypes_stay_exact() -> None:
     near = torch.tensor([0.1], dtype=torch.float64)  # rounds up to float32's 0.1, which is larger
     metric = BinaryPartialAUC()
