@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from pauc_lightning.models.images import check_images
+
 
 class SmallCNN(nn.Module):
     """Three strided convolutions with batch normalisation for small images (8×8 up to about 64×64).
@@ -33,5 +35,8 @@ class SmallCNN(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
+        first = self.features[0]
+        assert isinstance(first, nn.Conv2d)
+        check_images(self, first, input)
         logits: Tensor = self.head(self.features(input.contiguous(memory_format=torch.channels_last)))
         return logits

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torchvision.models import ResNet18_Weights, resnet18
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.models.images import check_images
 
 
 class ResNet18(nn.Module):
@@ -47,5 +48,6 @@ class ResNet18(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
+        check_images(self, self.network.conv1, input)
         logits: Tensor = self.network(input)
         return logits

@@ -66,7 +66,7 @@ def test_forward_of_a_refused_batch_changes_nothing(options: dict[str, Any]) -> 
     metric = BinaryPartialAUC(max_fpr=0.5, **options)
     metric(torch.tensor([0.925, 0.815, 0.415]), torch.tensor([1, 0, 0]))
     for _ in range(2):
-        with pytest.raises(InputError, match="no positive|both classes"):
+        with pytest.raises(InputError, match="both classes"):
             metric(torch.tensor([0.95, 0.3]), torch.tensor([0, 0]))
     assert float(metric.compute()) == 1.0
     metric(torch.tensor([0.955, 0.985, 0.115]), torch.tensor([0, 1, 0]))

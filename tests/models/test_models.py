@@ -57,3 +57,21 @@ def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
     with pytest.raises(InputError, match=r"pip install 'pauc-lightning\[timm\]'"):
         TimmModel("resnet18")
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "message"),
+    [
+        (
+            ResNet18(),
+            (4, 1, 8, 8),
+            r"ResNet18 takes images of shape \(B, 3, H, W\), got \(4, 1, 8, 8\): set `in_ch",
+        ),
+        (SmallCNN(in_channels=3), (4, 1, 8, 8), r"SmallCNN takes .* \(B, 3, H, W\), got \(4, 1, 8, 8\)"),
+        (SmallCNN(), (4, 64), r"SmallCNN takes .* \(B, C, H, W\), got \(4, 64\)"),
+    ],
+    ids=["channels", "channels-small", "vectors"],
+)
+def test_inputs_that_are_not_such_images(model: nn.Module, shape: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        model(torch.randn(shape))
