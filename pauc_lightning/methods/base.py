@@ -120,7 +120,8 @@ class PartialAUCModule(LightningModule):
         self.val_metrics = self._build_metrics(regions)
         self.test_metrics = self._build_metrics(regions)
         self._collapse_monitor = CollapseMonitor()
-        self._last_scores = torch.empty(0)
+        self._last_scores = self._last_target = torch.empty(0)
+        self._init_weights_are_loaded = False
 
     # ------------------------------------------------------------------ what a method may override
 
@@ -160,8 +161,10 @@ class PartialAUCModule(LightningModule):
 
     def setup(self, stage: str) -> None:
         """Load initial weights, settle the prior, and keep per-instance state out of DDP's broadcast."""
-        if self.init_weights is not None and self.trainer.ckpt_path is None:
-            self.load_backbone(self.init_weights)
+        if self.init_weights is not None and not self._init_weights_are_loaded:
+            if self.trainer.ckpt_path is None:
+                self.load_backbone(self.init_weights)
+            self._init_weights_are_loaded = True  # testing the trained module must not undo the training
         if stage != "fit":
             return
         objective = getattr(self, "objective", None)
@@ -339,7 +342,7 @@ class PartialAUCModule(LightningModule):
         loss = nn.functional.binary_cross_entropy_with_logits(
             logits, sample.target.to(logits.dtype), reduction="sum"
         ) / self._normalizer(sample.target)
-        self._last_scores = logits.detach().sigmoid()
+        self._last_scores, self._last_target = logits.detach().sigmoid(), sample.target
         # The objective's variables do not take part yet; DDP wants every parameter in the graph.
         unused = [parameter.sum() for parameter in self._objective_parameters()]
         return loss + 0.0 * torch.stack(unused).sum() if unused else loss
@@ -347,7 +350,7 @@ class PartialAUCModule(LightningModule):
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
         scores = _at_least_float32(self(sample.input)).sigmoid()
         if is_first:
-            self._last_scores = scores.detach()
+            self._last_scores, self._last_target = scores.detach(), sample.target
             self.before_loss(self._last_scores, sample.target, sample.index)
         return self.compute_loss(scores, sample.target, sample.index)
 
@@ -369,7 +372,7 @@ class PartialAUCModule(LightningModule):
         if not self.is_warming_up:
             self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
             at_bound = self.suspicious_bounds()
-        self._collapse_monitor.look(self.global_step, self._last_scores, at_bound)
+        self._collapse_monitor.look(self.global_step, self._last_scores, self._last_target, at_bound)
 
     @property
     def log_every_n_steps(self) -> int:
@@ -453,12 +456,15 @@ class PartialAUCModule(LightningModule):
     def on_validation_start(self) -> None:
         """Look for a collapse before the metrics refuse scores that are not finite."""
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
-            self._collapse_monitor.look(self.global_step, self._last_scores, {})
+            self._collapse_monitor.look(self.global_step, self._last_scores, self._last_target, {})
 
     def on_validation_epoch_end(self) -> None:
-        """Log the validation metrics."""
+        """Log the validation metrics, and look for a collapse in them."""
         if not self.trainer.sanity_checking:
             self._log_metrics("val", self.val_metrics)
+            if self.trainer.state.fn == "fit":
+                auc = dict(self.val_metrics.items(copy_state=False))[Region().name]
+                self._collapse_monitor.look_at_validation(self.global_step, float(auc.compute()))
 
     def on_test_epoch_end(self) -> None:
         """Log the test metrics."""

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import copy
 import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from pauc_lightning import InputError, Region
 from pauc_lightning.data import DigitsLT
 from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
+from pauc_lightning.methods.collapse import CollapseMonitor
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 
@@ -318,18 +322,85 @@ def test_collapse_is_said_once(tmp_path: Path) -> None:
     assert "all scores of the batch are" in collapses[0]
 
 
-def test_stuck_variable_is_said_once() -> None:
-    from pauc_lightning.methods.collapse import CollapseMonitor
-
-    monitor = CollapseMonitor(patience=3)
-    scores = torch.tensor([0.1, 0.9])
+def collapses_said(looks: Iterable[Callable[[], None]]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for step, stuck in enumerate([True, True, False, True, True, True, True]):
-            monitor.look(step, scores, {"s_neg": torch.tensor(stuck)})
-    assert [str(w.message)[:42] for w in caught] == ["Training has collapsed by step 5: s_neg ha"]
+        for look in looks:
+            look()
+    return [str(warning.message) for warning in caught]
+
+
+def test_stuck_variable_is_said_once() -> None:
+    monitor = CollapseMonitor(bound_patience=3)
+    scores, target = torch.tensor([0.1, 0.9]), torch.tensor([0, 1])
+    said = collapses_said(
+        partial(monitor.look, step, scores, target, {"s_neg": torch.tensor(stuck)})
+        for step, stuck in enumerate([True, True, False, True, True, True, True])
+    )
+    assert [message[:42] for message in said] == ["Training has collapsed by step 5: s_neg ha"]
     with pytest.warns(UserWarning, match="not finite"):
-        monitor.look(9, torch.tensor([float("nan"), 0.5]), {})
+        monitor.look(9, torch.tensor([float("nan"), 0.5]), target, {})
+
+
+def test_scores_near_one_that_rank_nothing_are_said_once() -> None:
+    """As ResNet-18 once ended: scores that differ, between 0.998 and 1, with negatives above positives."""
+    monitor = CollapseMonitor(unranked_patience=3)
+    target = torch.arange(40) % 2
+    good, bad = 0.9 + 0.05 * target, torch.linspace(0.998, 1.0, 40).flip(0) - 1e-4 * target
+    stuck = {"gamma": torch.tensor(True)}
+    batches = [bad, bad, good, bad, bad, bad, bad, torch.full((40,), 0.5), *[bad] * 20]
+    said = collapses_said(
+        partial(monitor.look, 10 * i, scores, target, stuck) for i, scores in enumerate(batches)
+    )
+    assert len(said) == 1
+    assert said[0].startswith(
+        "Training has collapsed by step 50: positives rank no higher than negatives in 3"
+    )
+    assert "gradient_clip_norm" in said[0]
+
+
+def test_a_batch_is_judged_once_and_few_positives_do_not_judge() -> None:
+    monitor = CollapseMonitor(unranked_patience=2)
+    target = torch.arange(40) % 2
+    same_batch = [partial(monitor.look, 3, 1.0 - 0.1 * target, target, {})] * 5
+    few = [
+        partial(monitor.look, step, torch.linspace(0, 1, 40), (torch.arange(40) < 9).int(), {})
+        for step in range(4, 9)
+    ]
+    assert collapses_said([*same_batch, *few]) == []
+    assert len(collapses_said([partial(monitor.look, 9, 1.0 - 0.1 * target, target, {})])) == 1
+
+
+def test_validation_at_chance_is_said(tmp_path: Path) -> None:
+    """A network whose output is turned round ranks every pair the wrong way; no step is made."""
+    good = CE(backbone=small_net(), learning_rate=0.1)
+    fit(good, tmp_path / "good", max_epochs=3)
+    nets = {"good": good.backbone, "bad": nn.Sequential(copy.deepcopy(good.backbone), Negate())}
+    said = {}
+    for name, net in nets.items():
+        module = CE(backbone=net, learning_rate=0.0)
+        said[name] = collapses_said(
+            [partial(fit, module, tmp_path / name, max_epochs=2, limit_train_batches=1)]
+        )
+    assert not any("collapsed" in message for message in said["good"])
+    collapses = [message for message in said["bad"] if "collapsed" in message]
+    assert len(collapses) == 1
+    assert "no higher than negatives on the validation part (AUC 0.0" in collapses[0]
+
+
+class Negate(nn.Module):
+    def forward(self, logits: Tensor) -> Tensor:
+        return -logits
+
+
+def test_testing_does_not_load_the_initial_weights_again(tmp_path: Path) -> None:
+    warm = CE(backbone=small_net())
+    fit(warm, tmp_path / "warm", max_epochs=1)
+    module = CE(backbone=small_net(1), learning_rate=0.1, init_weights=str(tmp_path / "warm" / "last.ckpt"))
+    fit(module, tmp_path / "run", max_epochs=2)
+    trained = copy.deepcopy(module.backbone.state_dict())
+    trainer(tmp_path / "test").test(module, digits(), verbose=False)
+    torch.testing.assert_close(module.backbone.state_dict(), trained, rtol=0, atol=0)
 
 
 def test_every_variable_is_logged(tmp_path: Path) -> None:
