@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -337,6 +338,22 @@ def test_comparison_refuses_a_directory_of_another(
     run(*common, out, *SMALL)
     said = refused(capsys, *common, out, *SMALL, "--data.positive_classes=[0]")
     assert "Give another --out" in said
+
+
+def test_comparison_refuses_a_directory_made_with_another_yaml(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    monkeypatch.chdir(tmp_path)
+    common = ("compare", "-c", "configs/data/digits.yaml", "--seeds", 0, "--warmup_epochs=1", "--epochs=1")
+    run(*common, "--methods", "ce", *SMALL)
+    upauci = Path("configs/method/upauci.yaml")
+    upauci.write_text(upauci.read_text().replace("omega: 0.5", "omega: 0.4"))
+    run(*common, "--methods", "ce", "upauci", *SMALL)  # not used there before
+    upauci.write_text(upauci.read_text().replace("omega: 0.4", "omega: 0.3"))
+    assert f"another content of {upauci}" in refused(capsys, *common, "--methods", "upauci", *SMALL)
+    run(*common, "--methods", "ce", *SMALL)
+    assert "omega: 0.4" in json.loads(Path("runs/compare/comparison.json").read_text())["files"][str(upauci)]
 
 
 def test_comparison_names_unknown_methods_and_regions(

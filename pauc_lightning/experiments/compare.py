@@ -85,10 +85,10 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
     arguments, extra = parser.parse_known_args(argv)
     regions = [_region(text) for text in arguments.regions]
     for method in arguments.methods:
-        if not (METHOD_CONFIGS / f"{method}.yaml").is_file():
+        if not _method_config(method).is_file():
             known = ", ".join(sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml")))
             raise InputError(
-                f"`--methods {method}`: there is no {METHOD_CONFIGS / method}.yaml. Known: {known or 'none here'}; run "
+                f"`--methods {method}`: there is no {_method_config(method)}. Known: {known or 'none here'}; run "
                 "the command in the project's directory."
             )
     baseline = arguments.baseline or arguments.methods[0]
@@ -111,6 +111,7 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
             "epochs": arguments.epochs,
             "warmup_epochs": arguments.warmup_epochs,
         },
+        [*map(Path, arguments.config), *(_method_config(name) for name in ["ce", *arguments.methods])],
     )
     for number, run in enumerate(runs, start=1):
         if _result(arguments.out, run) is not None:
@@ -119,7 +120,7 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
         warm = _warm_up(arguments, run.seed, common, extra, run_pauc)
         run_pauc(
             [
-                *("fit", *common, "-c", str(METHOD_CONFIGS / f"{run.method}.yaml")),
+                *("fit", *common, "-c", str(_method_config(run.method))),
                 *_options(arguments.out, run.name, run.seed, arguments.epochs),
                 *(f"--model.max_fpr={run.region.max_fpr}", f"--model.min_tpr={run.region.min_tpr}"),
                 *("--model.warmup_epochs=0", f"--model.init_weights={warm}", "--test_best=true", *extra),
@@ -208,20 +209,29 @@ def _options(out: Path, name: str, seed: int, epochs: int) -> list[str]:
     ]
 
 
-def _claim(out: Path, settings: dict[str, object]) -> None:
+def _method_config(method: str) -> Path:
+    return METHOD_CONFIGS / f"{method}.yaml"
+
+
+def _claim(out: Path, settings: dict[str, object], config_files: Sequence[Path]) -> None:
     """Tie a directory to one set of settings, so that finished runs of others are not taken for these."""
+    files = {str(path): path.read_text() for path in config_files if path.is_file()}
     note = out / "comparison.json"
-    if not note.is_file():
-        write_text(note, json.dumps(settings, indent=2) + "\n")
-        return
-    earlier = json.loads(note.read_text())
-    differing = [key for key in settings if settings[key] != earlier.get(key)]
-    if differing:
-        key = differing[0]
-        raise InputError(
-            f"`--out {out}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
-            f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
-        )
+    earlier: dict[str, object] = json.loads(note.read_text()) if note.is_file() else settings
+    earlier_files: dict[str, str] = earlier.get("files", {})  # type: ignore[assignment]
+    for key in settings:
+        if settings[key] != earlier.get(key):
+            raise InputError(
+                f"`--out {out}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
+                f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
+            )
+    for path, text in files.items():
+        if earlier_files.get(path, text) != text:
+            raise InputError(
+                f"`--out {out}` holds runs with another content of {path}. Give another --out, or undo the change "
+                f"(the old content is in {note})."
+            )
+    write_text(note, json.dumps({**settings, "files": {**earlier_files, **files}}, indent=2) + "\n")
 
 
 def _warm_up(
@@ -236,7 +246,7 @@ def _warm_up(
     finished = arguments.out / name / "finished.json"
     if not finished.is_file():
         options = _options(arguments.out, name, seed, arguments.warmup_epochs)
-        run_pauc(["fit", *common, "-c", str(METHOD_CONFIGS / "ce.yaml"), *options, *extra])
+        run_pauc(["fit", *common, "-c", str(_method_config("ce")), *options, *extra])
         newest = max((arguments.out / name).glob("version_*"), key=lambda path: path.stat().st_mtime)
         write_text(finished, json.dumps({"checkpoint": str(newest / "checkpoints/last.ckpt")}) + "\n")
     return Path(json.loads(finished.read_text())["checkpoint"])
@@ -264,15 +274,10 @@ def _on_training_part(out: Path, run: Run, run_pauc: Callable[[Sequence[str]], N
     known = folder / "train_metrics.json"
     if not known.is_file():
         scores_file = (folder / "train_predictions.csv").resolve()
+        checkpoint = folder / "checkpoints/best.ckpt"
         run_pauc(
             [
-                *(
-                    "predict",
-                    "-c",
-                    str(folder / "config.yaml"),
-                    "--ckpt_path",
-                    str(folder / "checkpoints/best.ckpt"),
-                ),
+                *("predict", "-c", str(folder / "config.yaml"), "--ckpt_path", str(checkpoint)),
                 *("--data.predict_part=train", f"--predictions.filename={scores_file}"),
             ]
         )
