@@ -60,7 +60,7 @@ class PartialAUCModule(LightningModule):
         weight_decay: L2 penalty on the backbone's weights.
         schedule: How the step sizes of the warm-up, and again those of the method, change while it lasts: "constant",
             or "cosine" from their full size down to zero.
-        gradient_clip_norm: Largest norm of the gradient; nothing means no clipping.
+        gradient_clip_norm: Largest norm of the gradient, in the warm-up too; null means no clipping.
         init_weights: Checkpoint of an earlier run whose backbone to start from, for example a finished warm-up.
         prior: Fraction of positives in the training batches. Filled in from the data by the command line.
         train_size: Number of training samples. Filled in from the data by the command line.

@@ -17,6 +17,9 @@ class MinimaxMethod(PartialAUCModule):
 
     Args:
         descent_lr: Step size of the backbone; the paper's nu.
+        gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
+            network that has nearly fitted the training data has large gradients at the few selected instances, and
+            one step too long saturates all scores, from where there is no way back.
         variable_lr: Step size of a, b, s and s'; null takes `descent_lr`.
         ascent_lr: Step size of gamma; the paper's lambda. null takes a sixteenth of `variable_lr`: gamma must be
             slower than the thresholds, or they go round in circles.
@@ -36,7 +39,8 @@ class MinimaxMethod(PartialAUCModule):
     def __init__(
         self,
         *,
-        descent_lr: float = 0.2,
+        descent_lr: float = 0.5,
+        gradient_clip_norm: float | None = 1.0,
         variable_lr: float | None = 0.5,
         ascent_lr: float | None = None,
         k: float = 2.0,
@@ -46,7 +50,7 @@ class MinimaxMethod(PartialAUCModule):
         closed_form_start: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(gradient_clip_norm=gradient_clip_norm, **kwargs)
         self.descent_lr = descent_lr
         self.variable_lr = descent_lr if variable_lr is None else variable_lr
         self.ascent_lr = self.variable_lr / 16 if ascent_lr is None else ascent_lr

@@ -155,7 +155,7 @@ def test_gradient_clipping_bounds_what_the_optimizer_sees(
             grads = [p.grad for p in self.backbone.parameters() if p.grad is not None]
             norms.append(float(torch.cat([g.flatten() for g in grads]).norm()))
 
-    free_module = Watched(backbone=small_net(), warmup_epochs=0, **settings)
+    free_module = Watched(backbone=small_net(), warmup_epochs=0, gradient_clip_norm=None, **settings)
     fit(free_module, tmp_path, max_steps=3, limit_val_batches=0)
     free = norms.copy()
     norms.clear()

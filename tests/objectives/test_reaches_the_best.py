@@ -69,6 +69,8 @@ def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tenso
     with torch.no_grad():
         objective.initialize_(scorer(problem.inputs).squeeze(1).sigmoid(), problem.target)
     assert method.schedule == "cosine"
+    clip_norm = method.gradient_clip_norm
+    assert clip_norm is not None
     full_sizes = [group["lr"] for group in optimizer.param_groups]
     sampler = problem.data.batch_sampler()
     step = epoch = 0
@@ -82,6 +84,7 @@ def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tenso
                 optimizer.zero_grad()
                 loss: Tensor = objective(scorer(inputs).squeeze(1).sigmoid(), target)
                 loss.backward()
+                nn.utils.clip_grad_norm_(scorer.parameters(), clip_norm)
                 return loss
 
             for group, full_size in zip(optimizer.param_groups, full_sizes, strict=True):
