@@ -20,6 +20,7 @@ from pauc_lightning import InputError, Region
 from pauc_lightning.data import DigitsLT
 from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
 from pauc_lightning.methods.collapse import CollapseMonitor
+from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 
@@ -369,6 +370,40 @@ def test_a_batch_is_judged_once_and_few_positives_do_not_judge() -> None:
     ]
     assert collapses_said([*same_batch, *few]) == []
     assert len(collapses_said([partial(monitor.look, 9, 1.0 - 0.1 * target, target, {})])) == 1
+
+
+@pytest.mark.parametrize("method", [PAUCI, UPAUCI])
+def test_large_steps_collapse_a_two_way_run_unless_they_are_clipped(
+    method: type[MinimaxMethod], tmp_path: Path
+) -> None:
+    """Four times the shipped step size, after a short warm-up; by default the gradient is clipped."""
+    data = digits(positive_fraction=0.5)
+    fit(
+        CE(backbone=small_net(), learning_rate=0.1),
+        tmp_path / "warm",
+        data,
+        max_epochs=4,
+        limit_val_batches=0,
+    )
+    said, pauc = {}, {}
+    settings: dict[str, dict[str, Any]] = {"free": {"gradient_clip_norm": None}, "clipped": {}}
+    for name, clipping in settings.items():
+        module = method(
+            backbone=small_net(),
+            min_tpr=0.7,
+            warmup_epochs=0,
+            init_weights=str(tmp_path / "warm" / "last.ckpt"),
+            descent_lr=2.0,
+            schedule="cosine",
+            **clipping,
+        )
+        run = trainer(tmp_path / name, max_epochs=5)
+        said[name] = collapses_said([partial(run.fit, module, datamodule=data)])
+        pauc[name] = float(run.callback_metrics["val/pauc"])
+    assert sum("collapsed" in message for message in said["free"]) == 1
+    assert not any("collapsed" in message for message in said["clipped"])
+    assert pauc["free"] < 0.5
+    assert pauc["clipped"] > 0.9
 
 
 def test_validation_at_chance_is_said(tmp_path: Path) -> None:
