@@ -121,6 +121,7 @@ class PartialAUCModule(LightningModule):
         self.test_metrics = self._build_metrics(regions)
         self._collapse_monitor = CollapseMonitor()
         self._last_scores = self._last_target = torch.empty(0)
+        self._last_gradient_norm: Tensor | None = None
         self._init_weights_are_loaded = False
 
     # ------------------------------------------------------------------ what a method may override
@@ -333,9 +334,11 @@ class PartialAUCModule(LightningModule):
         return bool(torch.stack(torch._foreach_norm(grads)).isfinite().all())
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
-        """Clip the gradient of the backbone, after each evaluation."""
+        """Clip the gradient of the backbone, after each evaluation; its norm before that is logged."""
         if self.gradient_clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.backbone.parameters(), self.gradient_clip_norm)
+            self._last_gradient_norm = nn.utils.clip_grad_norm_(
+                self.backbone.parameters(), self.gradient_clip_norm
+            )
 
     def _evaluate_cross_entropy(self, sample: Sample, is_first: bool) -> Tensor:
         logits = _at_least_float32(self(sample.input))
@@ -369,6 +372,8 @@ class PartialAUCModule(LightningModule):
         if self.global_step % self.log_every_n_steps != 0:
             return
         at_bound: dict[str, Tensor] = {}
+        if self._last_gradient_norm is not None:
+            self.log("train/gradient_norm", self._last_gradient_norm)
         if not self.is_warming_up:
             self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
             at_bound = self.suspicious_bounds()

@@ -166,6 +166,16 @@ def test_gradient_clipping_bounds_what_the_optimizer_sees(
     assert len(norms) == evaluations
     assert norms == pytest.approx([limit] * evaluations, rel=1e-3)
 
+    one_step = trainer(tmp_path, max_steps=1, limit_val_batches=0)
+    one_step.fit(
+        PAUCI(backbone=small_net(), warmup_epochs=0, gradient_clip_norm=limit, **settings),
+        datamodule=digits(),
+    )
+    logged = float(
+        one_step.callback_metrics["train/gradient_norm"]
+    )  # before clipping; the first move is zero
+    assert logged == pytest.approx(free[0], rel=1e-4)
+
 
 def test_cosine_takes_the_step_sizes_of_each_phase_to_zero(tmp_path: Path) -> None:
     seen: dict[str, list[list[float]]] = {"SGD": [], "ASGDA": []}
