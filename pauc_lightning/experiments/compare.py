@@ -111,7 +111,8 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
             "epochs": arguments.epochs,
             "warmup_epochs": arguments.warmup_epochs,
         },
-        [*map(Path, arguments.config), *(_method_config(name) for name in ["ce", *arguments.methods])],
+        arguments.config,
+        arguments.methods,
     )
     for number, run in enumerate(runs, start=1):
         if _result(arguments.out, run) is not None:
@@ -213,25 +214,37 @@ def _method_config(method: str) -> Path:
     return METHOD_CONFIGS / f"{method}.yaml"
 
 
-def _claim(out: Path, settings: dict[str, object], config_files: Sequence[Path]) -> None:
-    """Tie a directory to one set of settings, so that finished runs of others are not taken for these."""
-    files = {str(path): path.read_text() for path in config_files if path.is_file()}
-    note = out / "comparison.json"
-    earlier: dict[str, object] = json.loads(note.read_text()) if note.is_file() else settings
-    earlier_files: dict[str, str] = earlier.get("files", {})  # type: ignore[assignment]
+def _claim(out: Path, settings: dict[str, object], configs: Sequence[str], methods: Sequence[str]) -> None:
+    """Tie a directory to one set of settings, so that finished runs of others are not taken for these.
+
+    Only what has been finished counts: a mistake that was refused may be corrected in the same directory.
+    """
+
+    def is_there(*patterns: str) -> bool:
+        return any(True for pattern in patterns for _ in out.glob(pattern))
+
+    note, warm_ups, runs = out / "comparison.json", "warmup-*/finished.json", "version_*/test_metrics.json"
+    has_any = is_there(warm_ups, f"*/{runs}")
+    earlier: dict[str, object] = json.loads(note.read_text()) if note.is_file() and has_any else settings
     for key in settings:
         if settings[key] != earlier.get(key):
             raise InputError(
                 f"`--out {out}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
                 f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
             )
-    for path, text in files.items():
-        if earlier_files.get(path, text) != text:
+    is_used = {Path(config): has_any for config in configs}
+    is_used |= {_method_config(method): is_there(f"{method}-*/{runs}") for method in methods}
+    is_used[_method_config("ce")] = is_there(f"ce-*/{runs}", warm_ups)
+    texts: dict[str, str] = dict(earlier.get("files", {}))  # type: ignore[call-overload]
+    for path, has_runs in is_used.items():
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        if has_runs and texts.get(str(path)) != text:
             raise InputError(
-                f"`--out {out}` holds runs with another content of {path}. Give another --out, or undo the change "
-                f"(the old content is in {note})."
+                f"`--out {out}` holds runs with another content of {path}, or of one that was not noted. Give another "
+                f"--out, or undo the change (what is known of the old content is in {note})."
             )
-    write_text(note, json.dumps({**settings, "files": {**earlier_files, **files}}, indent=2) + "\n")
+        texts[str(path)] = text
+    write_text(note, json.dumps({**settings, "files": texts}, indent=2) + "\n")
 
 
 def _warm_up(

@@ -111,6 +111,10 @@ class PartialAUCModule(LightningModule):
         if schedule not in get_args(Schedule):
             raise InputError(f"`schedule` must be one of {get_args(Schedule)}, got {schedule!r}.")
         self.schedule = schedule
+        if gradient_clip_norm is not None and not gradient_clip_norm > 0:
+            raise InputError(
+                f"`gradient_clip_norm` must be positive, got {gradient_clip_norm!r}: write null for no clipping."
+            )
         self.gradient_clip_norm = gradient_clip_norm
         self.init_weights = init_weights
         self.prior = prior
@@ -122,7 +126,9 @@ class PartialAUCModule(LightningModule):
         self._collapse_monitor = CollapseMonitor()
         self._last_scores = self._last_target = torch.empty(0)
         self._last_gradient_norm: Tensor | None = None
-        self._init_weights_are_loaded = False
+        self._validated_per_class = torch.zeros(2)
+        self._has_initial_weights = False
+        self.register_load_state_dict_post_hook(_say_it_has_weights)  # type: ignore[no-untyped-call]
 
     # ------------------------------------------------------------------ what a method may override
 
@@ -162,10 +168,9 @@ class PartialAUCModule(LightningModule):
 
     def setup(self, stage: str) -> None:
         """Load initial weights, settle the prior, and keep per-instance state out of DDP's broadcast."""
-        if self.init_weights is not None and not self._init_weights_are_loaded:
-            if self.trainer.ckpt_path is None:
-                self.load_backbone(self.init_weights)
-            self._init_weights_are_loaded = True  # testing the trained module must not undo the training
+        if self.init_weights is not None and not self._has_initial_weights and self.trainer.ckpt_path is None:
+            self.load_backbone(self.init_weights)
+            self._has_initial_weights = True
         if stage != "fit":
             return
         objective = getattr(self, "objective", None)
@@ -233,6 +238,10 @@ class PartialAUCModule(LightningModule):
     def is_warming_up(self) -> bool:
         """Whether the current epoch still trains cross-entropy."""
         return self.current_epoch < self.warmup_epochs
+
+    def on_fit_start(self) -> None:
+        """Forget what was said of an earlier fit."""
+        self._collapse_monitor = CollapseMonitor()
 
     def on_train_epoch_start(self) -> None:
         """Hand the objective the training set's scores when the method itself begins."""
@@ -446,13 +455,16 @@ class PartialAUCModule(LightningModule):
             parts.append((scores, sample.target, index))
         self.backbone.train(was_training)
         scores, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
+        self._collapse_monitor.look_at_start(scores, target)
         self.initialize_objective(scores, target, index)
 
     # ------------------------------------------------------------------ evaluation
 
     def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Add a batch to the validation metrics; scores and labels go to the callbacks."""
-        return self._evaluation_step(batch, self.val_metrics)
+        result = self._evaluation_step(batch, self.val_metrics)
+        self._validated_per_class += torch.stack([result["target"] == label for label in (0, 1)]).sum(1)
+        return result
 
     def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Add a batch to the test metrics; scores and labels go to the callbacks."""
@@ -460,6 +472,7 @@ class PartialAUCModule(LightningModule):
 
     def on_validation_start(self) -> None:
         """Look for a collapse before the metrics refuse scores that are not finite."""
+        self._validated_per_class = torch.zeros(2, device=self.device)
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             self._collapse_monitor.look(self.global_step, self._last_scores, self._last_target, {})
 
@@ -468,8 +481,9 @@ class PartialAUCModule(LightningModule):
         if not self.trainer.sanity_checking:
             self._log_metrics("val", self.val_metrics)
             if self.trainer.state.fn == "fit":
-                auc = dict(self.val_metrics.items(copy_state=False))[Region().name]
-                self._collapse_monitor.look_at_validation(self.global_step, float(auc.compute()))
+                auc = dict(self.val_metrics.items(copy_state=False))[Region().name].compute()
+                n_neg, n_pos = (self._validated_per_class * distributed.world_size()).int().tolist()
+                self._collapse_monitor.look_at_validation(self.global_step, float(auc), n_pos, n_neg)
 
     def on_test_epoch_end(self) -> None:
         """Log the test metrics."""
@@ -500,6 +514,15 @@ class PartialAUCModule(LightningModule):
         if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
             metrics.update(scores, sample.target)
         return {"scores": scores, "target": sample.target}
+
+
+def _say_it_has_weights(module: nn.Module, _: object) -> None:
+    """After the module's own weights have been loaded, `init_weights` must not take their place.
+
+    They come from a checkpoint, or from the processes that trained the module. Not a method: a module is pickled.
+    """
+    assert isinstance(module, PartialAUCModule)
+    module._has_initial_weights = True
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -12,26 +13,44 @@ from torch import Tensor
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 FEWEST_PER_CLASS = 10
-"""Batches with fewer positives or negatives say too little about the ranking to be judged by it."""
+"""Fewer positives or negatives say too little about the ranking to be judged by it."""
+
+_SMALLER_STEPS = (
+    "Lower the step sizes or `gradient_clip_norm` (if it is null, set it: 1 is a good start), and start again from the "
+    "last good checkpoint."
+)
 
 
 class CollapseMonitor:
-    """Warns once if nothing is ranked any more, or if a variable sticks to a bound where nothing is learned.
+    """Warns, once of each kind: scores not finite; nothing ranked any more; variables stuck at a bound.
+
+    A network that has not learned to rank yet has not collapsed. So an AUC at chance is held against a run at once
+    only if it was clearly above before; otherwise it may last for some validations.
 
     Args:
         min_spread: Scores of a batch that differ by less than this are called constant.
-        unranked_patience: How many batches in a row may rank positives no higher than negatives.
+        constant_patience: How many looks in a row may see constant scores.
+        unranked_patience: How many looks in a row may see positives rank no higher than negatives, after better ones.
+        validation_patience: How many validations in a row may be at chance if nothing was ever ranked.
         bound_patience: How many looks in a row a variable may spend at its bound.
     """
 
     def __init__(
-        self, min_spread: float = 1e-5, unranked_patience: int = 5, bound_patience: int = 20
+        self,
+        min_spread: float = 1e-5,
+        constant_patience: int = 3,
+        unranked_patience: int = 5,
+        validation_patience: int = 3,
+        bound_patience: int = 20,
     ) -> None:
         self.min_spread = min_spread
+        self.constant_patience = constant_patience
         self.unranked_patience = unranked_patience
+        self.validation_patience = validation_patience
         self.bound_patience = bound_patience
+        self._has_ranked = False
         self._last_step = -1
-        self._looks_in_a_row: Counter[str] = Counter()
+        self._times_in_a_row: Counter[str] = Counter()
         self._has_warned: set[str] = set()
 
     def look(self, step: int, scores: Tensor, target: Tensor, at_bound: Mapping[str, Tensor]) -> None:
@@ -47,60 +66,85 @@ class CollapseMonitor:
             return
         self._last_step = step
         if not bool(torch.isfinite(scores).all()):
-            self._warn(
-                step,
-                "scores",
-                "the scores are not finite any more. Lower the step sizes or set `gradient_clip_norm`, and start "
-                "again from the last good checkpoint.",
-            )
-        elif len(scores) > 1 and float(scores.max() - scores.min()) < self.min_spread:
-            self._warn(
-                step,
-                "scores",
-                f"all scores of the batch are {float(scores[0]):.4g}, so nothing is ranked any more. Set "
-                "`gradient_clip_norm`, lower the step sizes, warm up longer (`warmup_epochs`), or raise `omega` if the "
-                "method has it. Another cause is a threshold that started above all losses, which starting in closed "
-                "form after a warm-up avoids.",
-            )
-        else:
-            self._look_at_ranking(step, scores, target)
-        for name, is_stuck in at_bound.items():
-            if self._has_lasted(name, bool(is_stuck), self.bound_patience):
-                self._warn(
-                    step,
-                    name,
-                    f"{name} has sat at its bound for {self.bound_patience} looks in a row. Lower its step size, "
-                    "raise `omega`, or warm up longer so that it starts near its optimum.",
-                )
-
-    def look_at_validation(self, step: int, auc: float) -> None:
-        """Judge the whole AUC of the validation part."""
-        if auc <= 0.5:
-            self._warn_of_ranking(step, f"on the validation part (AUC {auc:.3f})")
-
-    def _look_at_ranking(self, step: int, scores: Tensor, target: Tensor) -> None:
-        n_pos = int(target.sum())
-        if min(n_pos, len(target) - n_pos) < FEWEST_PER_CLASS:
+            self._warn(step, "not finite", f"the scores are not finite any more. {_SMALLER_STEPS}")
             return
-        auc = float(binary_partial_auc(scores, target))
-        if self._has_lasted("ranking", auc <= 0.5, self.unranked_patience):
-            self._warn_of_ranking(step, f"in {self.unranked_patience} batches in a row (AUC {auc:.3f})")
+        n_pos = int(target.sum())
+        n_neg = len(target) - n_pos
+        if min(n_pos, n_neg) > 0:
+            self._look_for_constant_scores(step, scores)
+        if min(n_pos, n_neg) >= FEWEST_PER_CLASS:
+            self._look_at_ranking(step, float(binary_partial_auc(scores, target)), n_pos, n_neg)
+        stuck = [
+            name
+            for name, is_stuck in at_bound.items()
+            if self._has_lasted(name, bool(is_stuck), self.bound_patience)
+        ]
+        if stuck:
+            self._warn(
+                step,
+                "bounds",
+                f"{' and '.join(stuck)} sat at the bound for {self.bound_patience} looks in a row. Lower its step "
+                "size, raise `omega`, or warm up longer so that it starts near its optimum.",
+            )
+
+    def look_at_start(self, scores: Tensor, target: Tensor) -> None:
+        """Learn how well the network ranks before the first step. The arguments are those of :meth:`look`."""
+        n_pos = int(target.sum())
+        n_neg = len(target) - n_pos
+        if min(n_pos, n_neg) >= FEWEST_PER_CLASS and bool(torch.isfinite(scores).all()):
+            self._remember(float(binary_partial_auc(scores, target)), n_pos, n_neg)
+
+    def look_at_validation(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
+        """Judge the whole AUC of a validation part with so many positives and negatives."""
+        if min(n_pos, n_neg) < FEWEST_PER_CLASS:
+            return
+        # At chance means within a standard error of it: a collapsed network may still rank a little.
+        at_chance = auc <= 0.5 + (_standard_error(n_pos, n_neg) if self._has_ranked else 0.0)
+        if self._has_lasted("validation", at_chance, 1 if self._has_ranked else self.validation_patience):
+            self._warn_of_ranking(step, f"on the validation part (AUC {auc:.3f})")
+        self._remember(auc, n_pos, n_neg)
+
+    def _look_for_constant_scores(self, step: int, scores: Tensor) -> None:
+        is_constant = float(scores.max() - scores.min()) < self.min_spread
+        if self._has_lasted("constant", is_constant, self.constant_patience):
+            self._warn(
+                step,
+                "ranking",
+                f"all scores of the batch are {float(scores[0]):.4g}, so nothing is ranked any more. {_SMALLER_STEPS} "
+                "Or warm up longer (`warmup_epochs`), or raise `omega` if the method has it. Another cause is a "
+                "threshold that started above all losses, which starting in closed form after a warm-up avoids.",
+            )
+
+    def _look_at_ranking(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
+        if self._has_lasted("unranked", self._has_ranked and auc <= 0.5, self.unranked_patience):
+            self._warn_of_ranking(
+                step, f"in the last {self.unranked_patience} batches looked at (AUC {auc:.3f})"
+            )
+        self._remember(auc, n_pos, n_neg)
+
+    def _remember(self, auc: float, n_pos: int, n_neg: int) -> None:
+        self._has_ranked |= auc > 0.5 + 4 * _standard_error(n_pos, n_neg)
 
     def _warn_of_ranking(self, step: int, where: str) -> None:
         self._warn(
             step,
-            "scores",
-            f"positives rank no higher than negatives {where}. The usual cause is a step that was too large: set "
-            "`gradient_clip_norm` (1 is a good start) or lower the step sizes. If the network was no better to begin "
-            "with, warm up longer (`warmup_epochs`).",
+            "ranking",
+            f"positives rank no higher than negatives {where}. The usual cause is a step that was too large. "
+            f"{_SMALLER_STEPS} If the network was no better to begin with, warm up longer (`warmup_epochs`).",
         )
 
     def _has_lasted(self, condition: str, holds: bool, patience: int) -> bool:
-        self._looks_in_a_row[condition] = self._looks_in_a_row[condition] + 1 if holds else 0
-        return self._looks_in_a_row[condition] >= patience
+        self._times_in_a_row[condition] = self._times_in_a_row[condition] + 1 if holds else 0
+        return self._times_in_a_row[condition] >= patience
 
-    def _warn(self, step: int, about: str, message: str) -> None:
-        # Where the scores have collapsed, variables at their bounds are no news.
-        if not self._has_warned & {about, "scores"}:
-            self._has_warned.add(about)
+    def _warn(self, step: int, kind: str, message: str) -> None:
+        if kind == "bounds" and "ranking" in self._has_warned:
+            return  # where nothing is ranked, variables at their bounds are no news
+        if kind not in self._has_warned:
+            self._has_warned.add(kind)
             rank_zero_warn(f"Training has collapsed by step {step}: {message}")
+
+
+def _standard_error(n_pos: int, n_neg: int) -> float:
+    """Of the AUC of scores that have nothing to do with the labels."""
+    return math.sqrt((n_pos + n_neg + 1) / (12 * n_pos * n_neg))

@@ -341,45 +341,91 @@ def collapses_said(looks: Iterable[Callable[[], None]]) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_stuck_variable_is_said_once() -> None:
-    monitor = CollapseMonitor(bound_patience=3)
-    scores, target = torch.tensor([0.1, 0.9]), torch.tensor([0, 1])
-    said = collapses_said(
-        partial(monitor.look, step, scores, target, {"s_neg": torch.tensor(stuck)})
-        for step, stuck in enumerate([True, True, False, True, True, True, True])
+LABELS = torch.arange(40) % 2
+RANKED = 0.9 + 0.05 * LABELS
+UNRANKED = torch.linspace(0.998, 1.0, 40).flip(0) - 1e-4 * LABELS
+"""As ResNet-18 once ended: scores that differ, between 0.998 and 1, with negatives above positives."""
+
+
+def looks(monitor: CollapseMonitor, batches: Iterable[Tensor], **at_bound: bool) -> list[str]:
+    bounds = {name: torch.tensor(stuck) for name, stuck in at_bound.items()}
+    return collapses_said(
+        partial(monitor.look, 10 * step, scores, LABELS, bounds) for step, scores in enumerate(batches)
     )
-    assert [message[:42] for message in said] == ["Training has collapsed by step 5: s_neg ha"]
+
+
+def test_stuck_variables_are_said_once() -> None:
+    monitor = CollapseMonitor(bound_patience=3)
+    said = collapses_said(
+        partial(monitor.look, step, RANKED, LABELS, {"s_neg": torch.tensor(s), "gamma": torch.tensor(True)})
+        for step, s in enumerate([True, False, True, True, True, True])
+    )
+    assert [message[:45] for message in said] == ["Training has collapsed by step 2: gamma sat a"]
     with pytest.warns(UserWarning, match="not finite"):
-        monitor.look(9, torch.tensor([float("nan"), 0.5]), target, {})
+        monitor.look(9, torch.full((40,), float("nan")), LABELS, {})
 
 
 def test_scores_near_one_that_rank_nothing_are_said_once() -> None:
-    """As ResNet-18 once ended: scores that differ, between 0.998 and 1, with negatives above positives."""
-    monitor = CollapseMonitor(unranked_patience=3)
-    target = torch.arange(40) % 2
-    good, bad = 0.9 + 0.05 * target, torch.linspace(0.998, 1.0, 40).flip(0) - 1e-4 * target
-    stuck = {"gamma": torch.tensor(True)}
-    batches = [bad, bad, good, bad, bad, bad, bad, torch.full((40,), 0.5), *[bad] * 20]
-    said = collapses_said(
-        partial(monitor.look, 10 * i, scores, target, stuck) for i, scores in enumerate(batches)
-    )
+    batches = [
+        RANKED,
+        UNRANKED,
+        UNRANKED,
+        RANKED,
+        *[UNRANKED] * 4,
+        *[torch.full((40,), 0.5)] * 4,
+        *[UNRANKED] * 20,
+    ]
+    said = looks(CollapseMonitor(unranked_patience=3), batches, gamma=True)
     assert len(said) == 1
     assert said[0].startswith(
-        "Training has collapsed by step 50: positives rank no higher than negatives in 3"
+        "Training has collapsed by step 60: positives rank no higher than negatives in the"
     )
     assert "gradient_clip_norm" in said[0]
 
 
-def test_a_batch_is_judged_once_and_few_positives_do_not_judge() -> None:
+def test_a_network_that_has_not_learned_yet_has_not_collapsed() -> None:
+    assert looks(CollapseMonitor(), [UNRANKED] * 50) == []
+    monitor = CollapseMonitor()
+    monitor.look_at_start(RANKED, LABELS)
+    assert len(looks(monitor, [UNRANKED] * 50)) == 1
+
+
+def test_constant_scores_are_said_after_some_looks() -> None:
+    half = torch.full((40,), 0.5)
+    assert looks(CollapseMonitor(constant_patience=3), [half, half, RANKED, half, half]) == []
+    said = looks(CollapseMonitor(constant_patience=3), [half] * 5)
+    assert len(said) == 1
+    assert "step 20: all scores of the batch are 0.5" in said[0]
+
+
+def test_batches_that_say_little_do_not_judge() -> None:
     monitor = CollapseMonitor(unranked_patience=2)
-    target = torch.arange(40) % 2
-    same_batch = [partial(monitor.look, 3, 1.0 - 0.1 * target, target, {})] * 5
-    few = [
-        partial(monitor.look, step, torch.linspace(0, 1, 40), (torch.arange(40) < 9).int(), {})
-        for step in range(4, 9)
+    monitor.look_at_start(RANKED, LABELS)
+    same_batch = [partial(monitor.look, 3, UNRANKED, LABELS, {})] * 5
+    few_positives = (torch.arange(40) < 9).int()
+    few = [partial(monitor.look, step, torch.linspace(0, 1, 40), few_positives, {}) for step in range(4, 9)]
+    none = [
+        partial(monitor.look, step, torch.full((40,), 1e-8), torch.zeros(40), {}) for step in range(10, 20)
     ]
-    assert collapses_said([*same_batch, *few]) == []
-    assert len(collapses_said([partial(monitor.look, 9, 1.0 - 0.1 * target, target, {})])) == 1
+    assert collapses_said([*same_batch, *few, *none]) == []
+    assert len(collapses_said([partial(monitor.look, 20, UNRANKED, LABELS, {})])) == 1
+
+
+def test_validation_at_chance_is_judged_by_what_was_before() -> None:
+    def said(aucs: list[float], n_pos: int = 200) -> int:
+        monitor = CollapseMonitor()
+        return len(
+            collapses_said(
+                partial(monitor.look_at_validation, step, auc, n_pos, 1300) for step, auc in enumerate(aucs)
+            )
+        )
+
+    # With 200 positives and 1300 negatives the standard error of a chance AUC is 0.022.
+    assert said([0.85, 0.515, 0.5]) == 1  # fallen
+    assert said([0.85, 0.54, 0.53]) == 0
+    assert said([0.44, 0.49, 0.60, 0.55]) == 0  # a slow start
+    assert said([0.44, 0.49, 0.42]) == 1  # no start
+    assert said([0.85, 0.3, 0.3, 0.3], n_pos=9) == 0  # too few to tell
 
 
 @pytest.mark.parametrize("method", [PAUCI, UPAUCI])
@@ -416,7 +462,7 @@ def test_large_steps_collapse_a_two_way_run_unless_they_are_clipped(
     assert pauc["clipped"] > 0.9
 
 
-def test_validation_at_chance_is_said(tmp_path: Path) -> None:
+def test_a_run_at_chance_on_the_validation_part_says_so(tmp_path: Path) -> None:
     """A network whose output is turned round ranks every pair the wrong way; no step is made."""
     good = CE(backbone=small_net(), learning_rate=0.1)
     fit(good, tmp_path / "good", max_epochs=3)
@@ -425,7 +471,7 @@ def test_validation_at_chance_is_said(tmp_path: Path) -> None:
     for name, net in nets.items():
         module = CE(backbone=net, learning_rate=0.0)
         said[name] = collapses_said(
-            [partial(fit, module, tmp_path / name, max_epochs=2, limit_train_batches=1)]
+            [partial(fit, module, tmp_path / name, max_epochs=4, limit_train_batches=1)]
         )
     assert not any("collapsed" in message for message in said["good"])
     collapses = [message for message in said["bad"] if "collapsed" in message]
@@ -438,14 +484,23 @@ class Negate(nn.Module):
         return -logits
 
 
-def test_testing_does_not_load_the_initial_weights_again(tmp_path: Path) -> None:
-    warm = CE(backbone=small_net())
-    fit(warm, tmp_path / "warm", max_epochs=1)
+@pytest.mark.parametrize("how", ["the same module", "a loaded module"])
+def test_testing_does_not_load_the_initial_weights_again(how: str, tmp_path: Path) -> None:
+    fit(CE(backbone=small_net()), tmp_path / "warm", max_epochs=1)
     module = CE(backbone=small_net(1), learning_rate=0.1, init_weights=str(tmp_path / "warm" / "last.ckpt"))
     fit(module, tmp_path / "run", max_epochs=2)
     trained = copy.deepcopy(module.backbone.state_dict())
+    if how == "a loaded module":
+        module = CE.load_from_checkpoint(tmp_path / "run" / "last.ckpt", backbone=small_net(2))
+        assert module.init_weights is not None
     trainer(tmp_path / "test").test(module, digits(), verbose=False)
     torch.testing.assert_close(module.backbone.state_dict(), trained, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("norm", [0, -1.0, float("nan")])
+def test_clip_norms_that_are_not_positive_are_refused(norm: float) -> None:
+    with pytest.raises(InputError, match=r"`gradient_clip_norm` must be positive, got .*: write null"):
+        UPAUCI(backbone=small_net(), gradient_clip_norm=norm)
 
 
 def test_every_variable_is_logged(tmp_path: Path) -> None:
