@@ -37,7 +37,7 @@ class CollapseMonitor:
 
     def __init__(
         self,
-        min_spread: float = 1e-5,
+        min_spread: float = 1e-3,
         constant_patience: int = 3,
         unranked_patience: int = 5,
         validation_patience: int = 3,
@@ -110,7 +110,7 @@ class CollapseMonitor:
             self._warn(
                 step,
                 "ranking",
-                f"all scores of the batch are {float(scores[0]):.4g}, so nothing is ranked any more. {_SMALLER_STEPS} "
+                f"all scores of the batch are {float(scores[0]):.4g}, to within {self.min_spread:g}. {_SMALLER_STEPS} "
                 "Or warm up longer (`warmup_epochs`), or raise `omega` if the method has it. Another cause is a "
                 "threshold that started above all losses, which starting in closed form after a warm-up avoids.",
             )

@@ -391,7 +391,7 @@ def test_a_network_that_has_not_learned_yet_has_not_collapsed() -> None:
 
 
 def test_constant_scores_are_said_after_some_looks() -> None:
-    half = torch.full((40,), 0.5)
+    half = torch.linspace(0.5, 0.5005, 40)
     assert looks(CollapseMonitor(constant_patience=3), [half, half, RANKED, half, half]) == []
     said = looks(CollapseMonitor(constant_patience=3), [half] * 5)
     assert len(said) == 1
