@@ -127,6 +127,7 @@ class PartialAUCModule(LightningModule):
         self._last_scores = self._last_target = torch.empty(0)
         self._last_gradient_norm: Tensor | None = None
         self._validated_per_class = torch.zeros(2)
+        self._is_objective_ready = False
         self._has_initial_weights = False
         self.register_load_state_dict_post_hook(_say_it_has_weights)  # type: ignore[no-untyped-call]
 
@@ -240,17 +241,14 @@ class PartialAUCModule(LightningModule):
         return self.current_epoch < self.warmup_epochs
 
     def on_fit_start(self) -> None:
-        """Forget what was said of an earlier fit."""
+        """Forget what was known of an earlier fit."""
         self._collapse_monitor = CollapseMonitor()
-
-    def on_train_epoch_start(self) -> None:
-        """Hand the objective the training set's scores when the method itself begins."""
-        if not self.is_warming_up and not self.objective_initialized:
-            self._initialize_objective()
-            self.objective_initialized.fill_(True)
+        self._is_objective_ready = False
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
         """One optimizer step; ASGDA may evaluate the loss twice, on the same batch and the same noise."""
+        if not self.is_warming_up and not self._is_objective_ready:
+            self._prepare_objective()
         sample = self._as_sample(batch)
         self._check_training_sample(sample, check_labels=batch_idx == 0)
         optimizers = self.optimizers()
@@ -416,6 +414,17 @@ class PartialAUCModule(LightningModule):
         if check_labels and not bool(((sample.target == 0) | (sample.target == 1)).all()):
             values = sorted(set(sample.target.tolist()))[:5]
             raise InputError(f"Labels must be 0 (negative) or 1 (positive), got values such as {values}.")
+
+    def _prepare_objective(self) -> None:
+        """Hand the objective the training set's scores, unless a checkpoint says that it has been done.
+
+        Called by the method's first step, not when its epoch starts: Lightning does not tell a run that is resumed
+        from the warm-up's last step of that start. Later steps do not look at the buffer: it may be on a device.
+        """
+        if not self.objective_initialized:
+            self._initialize_objective()
+            self.objective_initialized.fill_(True)
+        self._is_objective_ready = True
 
     @torch.no_grad()
     def _initialize_objective(self) -> None:

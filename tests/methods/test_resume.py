@@ -48,21 +48,21 @@ def final_state(module: PartialAUCModule) -> dict[str, Tensor]:
     return {key: value.clone() for key, value in module.state_dict().items()}
 
 
-# Epochs have ten steps: the first is the warm-up, and the third is the first in which AUC-poly weighs.
+# Epochs have ten steps and end at 10 and 20: the first is the warm-up, the third the first in which AUC-poly weighs.
 SETTINGS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
-    "ce": ("CE", {}, [4, 11, 16, 22]),
+    "ce": ("CE", {}, [4, 10, 11, 16, 20, 22]),
     "ce-cosine": ("CE", {"schedule": "cosine"}, [4, 16]),
     "upauci-cosine": ("UPAUCI", {"schedule": "cosine"}, [4, 16]),
-    "pauci": ("PAUCI", {"min_tpr": 0.5}, [4, 11, 16, 22]),
+    "pauci": ("PAUCI", {"min_tpr": 0.5}, [4, 10, 11, 16, 20, 22]),
     "pauci-twice": ("PAUCI", TWICE, [11, 22]),
-    "upauci-ascent": ("UPAUCI", {"weights": "ascent", "min_tpr": 0.5}, [4, 11, 16, 22]),
+    "upauci-ascent": ("UPAUCI", {"weights": "ascent", "min_tpr": 0.5}, [4, 10, 11, 16, 20, 22]),
     "upauci": ("UPAUCI", {"weights": "closed_form"}, [4, 11, 16, 22]),
-    "auc-m": ("AUCM", {}, [11, 22]),
+    "auc-m": ("AUCM", {}, [10, 11, 22]),
     "mb": ("MB", {}, [22]),
     "sopa": ("SOPA", {"min_tpr": 0.5}, [11, 22]),
     "sopa-s": ("SOPAS", {"min_tpr": 0.5}, [11, 22]),
-    "agd-sbcd": ("AGDSBCD", {"first_loop": 4}, [12, 22]),
-    "auc-poly": ("AUCPoly", {"min_tpr": 0.5, "unweighted_epochs": 1}, [16, 22]),
+    "agd-sbcd": ("AGDSBCD", {"first_loop": 4}, [10, 12, 22]),
+    "auc-poly": ("AUCPoly", {"min_tpr": 0.5, "unweighted_epochs": 1}, [16, 20, 22]),
 }
 SETTINGS |= {
     name: (name, {}, [11, 22]) for name in methods_besides(method for method, *_ in SETTINGS.values())
