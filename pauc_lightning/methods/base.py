@@ -271,6 +271,7 @@ class PartialAUCModule(LightningModule):
         def closure() -> Tensor:
             is_first, is_last = not losses, len(losses) == evaluations - 1
             optimizer.zero_grad()
+            torch.clear_autocast_cache()  # it may hold the weights as they were before the optimizer moved them
             with (
                 seeded(*seed_keys, device=self.device),
                 _batch_norm_statistics(self.backbone, update=is_last),
@@ -376,7 +377,7 @@ class PartialAUCModule(LightningModule):
 
     def _log_training(self, loss: Tensor) -> None:
         self.log("train/loss", loss, prog_bar=True)
-        if self.global_step % self.log_every_n_steps != 0:
+        if self.log_every_n_steps == 0 or self.global_step % self.log_every_n_steps != 0:
             return
         at_bound: dict[str, Tensor] = {}
         if self._last_gradient_norm is not None:

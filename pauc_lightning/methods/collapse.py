@@ -24,31 +24,30 @@ _SMALLER_STEPS = (
 class CollapseMonitor:
     """Warns, once of each kind: scores not finite; nothing ranked any more; variables stuck at a bound.
 
-    A network that has not learned to rank yet has not collapsed. So an AUC at chance is held against a run at once
-    only if it was clearly above before; otherwise it may last for some validations.
+    A network that has not learned to rank yet has not collapsed, and few samples rank badly now and then. So an AUC at
+    chance counts in training only after one that was clearly above, and must last, above all on the validation part of
+    a run that never ranked it.
 
     Args:
-        min_spread: Scores of a batch that differ by less than this are called constant.
         constant_patience: How many looks in a row may see constant scores.
         unranked_patience: How many looks in a row may see positives rank no higher than negatives, after better ones.
-        validation_patience: How many validations in a row may be at chance if nothing was ever ranked.
+        validation_patience: How many validations in a row may be at chance, if an earlier one was clearly above it, and
+            if none was.
         bound_patience: How many looks in a row a variable may spend at its bound.
     """
 
     def __init__(
         self,
-        min_spread: float = 1e-3,
         constant_patience: int = 3,
         unranked_patience: int = 5,
-        validation_patience: int = 3,
+        validation_patience: tuple[int, int] = (2, 3),
         bound_patience: int = 20,
     ) -> None:
-        self.min_spread = min_spread
         self.constant_patience = constant_patience
         self.unranked_patience = unranked_patience
         self.validation_patience = validation_patience
         self.bound_patience = bound_patience
-        self._has_ranked = False
+        self._has_ranked_training = self._has_ranked_validation = False
         self._last_step = -1
         self._times_in_a_row: Counter[str] = Counter()
         self._has_warned: set[str] = set()
@@ -92,38 +91,40 @@ class CollapseMonitor:
         n_pos = int(target.sum())
         n_neg = len(target) - n_pos
         if min(n_pos, n_neg) >= FEWEST_PER_CLASS and bool(torch.isfinite(scores).all()):
-            self._remember(float(binary_partial_auc(scores, target)), n_pos, n_neg)
+            auc = float(binary_partial_auc(scores, target))
+            self._has_ranked_training = _is_clearly_above_chance(auc, n_pos, n_neg)
 
     def look_at_validation(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
         """Judge the whole AUC of a validation part with so many positives and negatives."""
         if min(n_pos, n_neg) < FEWEST_PER_CLASS:
             return
-        # At chance means within a standard error of it: a collapsed network may still rank a little.
-        at_chance = auc <= 0.5 + (_standard_error(n_pos, n_neg) if self._has_ranked else 0.0)
-        if self._has_lasted("validation", at_chance, 1 if self._has_ranked else self.validation_patience):
-            self._warn_of_ranking(step, f"on the validation part (AUC {auc:.3f})")
-        self._remember(auc, n_pos, n_neg)
+        # A collapsed network may still rank a little.
+        margin = _standard_error(n_pos, n_neg) if self._has_ranked_validation else 0.01
+        patience = self.validation_patience[0 if self._has_ranked_validation else 1]
+        if self._has_lasted("validation", auc <= 0.5 + margin, patience):
+            self._warn_of_ranking(step, f"on the validation part, {patience} times in a row (AUC {auc:.3f})")
+        self._has_ranked_validation |= _is_clearly_above_chance(auc, n_pos, n_neg)
 
     def _look_for_constant_scores(self, step: int, scores: Tensor) -> None:
-        is_constant = float(scores.max() - scores.min()) < self.min_spread
+        low, high = float(scores.min()), float(scores.max())
+        is_constant = high - low < min(
+            1e-3, max(1e-5, 0.01 * high)
+        )  # where positives are rare, scores are small
         if self._has_lasted("constant", is_constant, self.constant_patience):
             self._warn(
                 step,
                 "ranking",
-                f"all scores of the batch are {float(scores[0]):.4g}, to within {self.min_spread:g}. {_SMALLER_STEPS} "
+                f"all scores of the batch are {low:.4g}, or nearly so. {_SMALLER_STEPS} "
                 "Or warm up longer (`warmup_epochs`), or raise `omega` if the method has it. Another cause is a "
                 "threshold that started above all losses, which starting in closed form after a warm-up avoids.",
             )
 
     def _look_at_ranking(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
-        if self._has_lasted("unranked", self._has_ranked and auc <= 0.5, self.unranked_patience):
+        if self._has_lasted("unranked", self._has_ranked_training and auc <= 0.5, self.unranked_patience):
             self._warn_of_ranking(
                 step, f"in the last {self.unranked_patience} batches looked at (AUC {auc:.3f})"
             )
-        self._remember(auc, n_pos, n_neg)
-
-    def _remember(self, auc: float, n_pos: int, n_neg: int) -> None:
-        self._has_ranked |= auc > 0.5 + 4 * _standard_error(n_pos, n_neg)
+        self._has_ranked_training |= _is_clearly_above_chance(auc, n_pos, n_neg)
 
     def _warn_of_ranking(self, step: int, where: str) -> None:
         self._warn(
@@ -148,3 +149,7 @@ class CollapseMonitor:
 def _standard_error(n_pos: int, n_neg: int) -> float:
     """Of the AUC of scores that have nothing to do with the labels."""
     return math.sqrt((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
+
+
+def _is_clearly_above_chance(auc: float, n_pos: int, n_neg: int) -> bool:
+    return auc > 0.5 + max(0.1, 4 * _standard_error(n_pos, n_neg))
