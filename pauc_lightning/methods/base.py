@@ -24,7 +24,7 @@ from pauc_lightning import distributed
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
-from pauc_lightning.methods.collapse import CollapseMonitor
+from pauc_lightning.methods.collapse import CollapseMonitor, Ranking
 from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.optim import ASGDA
 from pauc_lightning.region import Region
@@ -126,7 +126,6 @@ class PartialAUCModule(LightningModule):
         self._collapse_monitor = CollapseMonitor()
         self._last_scores = self._last_target = torch.empty(0)
         self._last_gradient_norm: Tensor | None = None
-        self._validated_per_class = torch.zeros(2)
         self._is_objective_ready = False
         self._has_initial_weights = False
         self.register_load_state_dict_post_hook(_say_it_has_weights)  # type: ignore[no-untyped-call]
@@ -472,9 +471,7 @@ class PartialAUCModule(LightningModule):
 
     def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Add a batch to the validation metrics; scores and labels go to the callbacks."""
-        result = self._evaluation_step(batch, self.val_metrics)
-        self._validated_per_class += torch.stack([result["target"] == label for label in (0, 1)]).sum(1)
-        return result
+        return self._evaluation_step(batch, self.val_metrics)
 
     def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Add a batch to the test metrics; scores and labels go to the callbacks."""
@@ -482,7 +479,6 @@ class PartialAUCModule(LightningModule):
 
     def on_validation_start(self) -> None:
         """Look for a collapse before the metrics refuse scores that are not finite."""
-        self._validated_per_class = torch.zeros(2, device=self.device)
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             self._collapse_monitor.look(self.global_step, self._last_scores, self._last_target, {})
 
@@ -491,9 +487,16 @@ class PartialAUCModule(LightningModule):
         if not self.trainer.sanity_checking:
             self._log_metrics("val", self.val_metrics)
             if self.trainer.state.fn == "fit":
-                auc = dict(self.val_metrics.items(copy_state=False))[Region().name].compute()
-                n_neg, n_pos = (self._validated_per_class * distributed.world_size()).int().tolist()
-                self._collapse_monitor.look_at_validation(self.global_step, float(auc), n_pos, n_neg)
+                self._collapse_monitor.look_at_validation(self.global_step, self._validated_ranking())
+
+    def _validated_ranking(self) -> Ranking:
+        """The whole AUC of the validation part; ranks have equal shares of it, one sample more or less."""
+        metric = dict(self.val_metrics.items(copy_state=False))[Region().name]
+        assert isinstance(metric, BinaryPartialAUC)
+        labels = torch.cat(metric.labels)
+        n_pos = int(labels.sum())
+        n_ranks = distributed.world_size()
+        return Ranking(float(metric.compute()), n_pos * n_ranks, (len(labels) - n_pos) * n_ranks)
 
     def on_test_epoch_end(self) -> None:
         """Log the test metrics."""

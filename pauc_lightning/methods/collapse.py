@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from lightning.pytorch.utilities import rank_zero_warn
@@ -19,6 +20,37 @@ _SMALLER_STEPS = (
     "Lower the step sizes or `gradient_clip_norm` (if it is null, set it: 1 is a good start), and start again from the "
     "last good checkpoint."
 )
+
+
+class Ranking(NamedTuple):
+    """An AUC, and how many samples of each class it comes from."""
+
+    auc: float
+    n_pos: int
+    n_neg: int
+
+    @classmethod
+    def of(cls, scores: Tensor, target: Tensor) -> Ranking:
+        """That of finite scores; the AUC is NaN where a class is missing."""
+        n_pos = int(target.sum())
+        n_neg = len(target) - n_pos
+        auc = float(binary_partial_auc(scores, target)) if min(n_pos, n_neg) > 0 else math.nan
+        return cls(auc, n_pos, n_neg)
+
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether there are enough samples of both classes."""
+        return min(self.n_pos, self.n_neg) >= FEWEST_PER_CLASS
+
+    @property
+    def standard_error(self) -> float:
+        """That of scores that have nothing to do with the labels."""
+        return math.sqrt((self.n_pos + self.n_neg + 1) / (12 * self.n_pos * self.n_neg))
+
+    @property
+    def is_clearly_above_chance(self) -> bool:
+        """Whether this cannot be luck, and is more than next to nothing."""
+        return self.can_be_judged and self.auc > 0.5 + max(0.1, 4 * self.standard_error)
 
 
 class CollapseMonitor:
@@ -67,12 +99,11 @@ class CollapseMonitor:
         if not bool(torch.isfinite(scores).all()):
             self._warn(step, "not finite", f"the scores are not finite any more. {_SMALLER_STEPS}")
             return
-        n_pos = int(target.sum())
-        n_neg = len(target) - n_pos
-        if min(n_pos, n_neg) > 0:
+        ranking = Ranking.of(scores, target)
+        if min(ranking.n_pos, ranking.n_neg) > 0:
             self._look_for_constant_scores(step, scores)
-        if min(n_pos, n_neg) >= FEWEST_PER_CLASS:
-            self._look_at_ranking(step, float(binary_partial_auc(scores, target)), n_pos, n_neg)
+        if ranking.can_be_judged:
+            self._look_at_ranking(step, ranking)
         stuck = [
             name
             for name, is_stuck in at_bound.items()
@@ -88,29 +119,24 @@ class CollapseMonitor:
 
     def look_at_start(self, scores: Tensor, target: Tensor) -> None:
         """Learn how well the network ranks before the first step. The arguments are those of :meth:`look`."""
-        n_pos = int(target.sum())
-        n_neg = len(target) - n_pos
-        if min(n_pos, n_neg) >= FEWEST_PER_CLASS and bool(torch.isfinite(scores).all()):
-            auc = float(binary_partial_auc(scores, target))
-            self._has_ranked_training = _is_clearly_above_chance(auc, n_pos, n_neg)
+        if bool(torch.isfinite(scores).all()):
+            self._has_ranked_training |= Ranking.of(scores, target).is_clearly_above_chance
 
-    def look_at_validation(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
-        """Judge the whole AUC of a validation part with so many positives and negatives."""
-        if min(n_pos, n_neg) < FEWEST_PER_CLASS:
+    def look_at_validation(self, step: int, ranking: Ranking) -> None:
+        """Judge the ranking of the validation part."""
+        if not ranking.can_be_judged:
             return
         # A collapsed network may still rank a little.
-        margin = _standard_error(n_pos, n_neg) if self._has_ranked_validation else 0.01
+        margin = ranking.standard_error if self._has_ranked_validation else 0.01
         patience = self.validation_patience[0 if self._has_ranked_validation else 1]
-        if self._has_lasted("validation", auc <= 0.5 + margin, patience):
-            self._warn_of_ranking(step, f"on the validation part, {patience} times in a row (AUC {auc:.3f})")
-        self._has_ranked_validation |= _is_clearly_above_chance(auc, n_pos, n_neg)
+        if self._has_lasted("validation", ranking.auc <= 0.5 + margin, patience):
+            self._warn_of_ranking(step, f"on the validation part, {patience} times in a row", ranking)
+        self._has_ranked_validation |= ranking.is_clearly_above_chance
 
     def _look_for_constant_scores(self, step: int, scores: Tensor) -> None:
         low, high = float(scores.min()), float(scores.max())
-        is_constant = high - low < min(
-            1e-3, max(1e-5, 0.01 * high)
-        )  # where positives are rare, scores are small
-        if self._has_lasted("constant", is_constant, self.constant_patience):
+        threshold = min(1e-3, max(1e-5, 0.01 * high))  # where positives are rare, good scores are small
+        if self._has_lasted("constant", high - low < threshold, self.constant_patience):
             self._warn(
                 step,
                 "ranking",
@@ -119,19 +145,19 @@ class CollapseMonitor:
                 "threshold that started above all losses, which starting in closed form after a warm-up avoids.",
             )
 
-    def _look_at_ranking(self, step: int, auc: float, n_pos: int, n_neg: int) -> None:
-        if self._has_lasted("unranked", self._has_ranked_training and auc <= 0.5, self.unranked_patience):
-            self._warn_of_ranking(
-                step, f"in the last {self.unranked_patience} batches looked at (AUC {auc:.3f})"
-            )
-        self._has_ranked_training |= _is_clearly_above_chance(auc, n_pos, n_neg)
+    def _look_at_ranking(self, step: int, ranking: Ranking) -> None:
+        is_unranked = self._has_ranked_training and ranking.auc <= 0.5
+        if self._has_lasted("unranked", is_unranked, self.unranked_patience):
+            self._warn_of_ranking(step, f"in the last {self.unranked_patience} batches looked at", ranking)
+        self._has_ranked_training |= ranking.is_clearly_above_chance
 
-    def _warn_of_ranking(self, step: int, where: str) -> None:
+    def _warn_of_ranking(self, step: int, where: str, ranking: Ranking) -> None:
         self._warn(
             step,
             "ranking",
-            f"positives rank no higher than negatives {where}. The usual cause is a step that was too large. "
-            f"{_SMALLER_STEPS} If the network was no better to begin with, warm up longer (`warmup_epochs`).",
+            f"positives rank no higher than negatives {where} (AUC {ranking.auc:.3f}). The usual cause is a step that "
+            f"was too large. {_SMALLER_STEPS} If the network was no better to begin with, warm up longer "
+            "(`warmup_epochs`).",
         )
 
     def _has_lasted(self, condition: str, holds: bool, patience: int) -> bool:
@@ -144,12 +170,3 @@ class CollapseMonitor:
         if kind not in self._has_warned:
             self._has_warned.add(kind)
             rank_zero_warn(f"Training has collapsed by step {step}: {message}")
-
-
-def _standard_error(n_pos: int, n_neg: int) -> float:
-    """Of the AUC of scores that have nothing to do with the labels."""
-    return math.sqrt((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
-
-
-def _is_clearly_above_chance(auc: float, n_pos: int, n_neg: int) -> bool:
-    return auc > 0.5 + max(0.1, 4 * _standard_error(n_pos, n_neg))

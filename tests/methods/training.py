@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Trainer
+from lightning.pytorch import LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import nn
 
 from pauc_lightning import methods
 from pauc_lightning.data import DigitsLT
+from pauc_lightning.methods import PartialAUCModule
 
 TWICE: dict[str, Any] = {"iota_descent": 0.5, "iota_ascent": 0.5}
 """Settings of PAUCI and UPAUCI under which ASGDA's estimators remember, so that each step evaluates twice."""
@@ -40,6 +41,13 @@ def trainer(folder: Path, **settings: Any) -> Trainer:
         "callbacks": [ModelCheckpoint(folder, save_last=True, every_n_train_steps=1, save_top_k=0)],
     }
     return Trainer(**{**defaults, **settings})
+
+
+def fit(
+    module: PartialAUCModule, folder: Path, data: LightningDataModule | None = None, **settings: Any
+) -> None:
+    """Train on the digits, or on other data."""
+    trainer(folder, **settings).fit(module, datamodule=digits() if data is None else data)
 
 
 def digits(**settings: Any) -> DigitsLT:
