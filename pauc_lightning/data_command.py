@@ -13,10 +13,10 @@ import yaml
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 from lightning.pytorch import LightningDataModule
 
+from pauc_lightning.cli.suggestions import explain
 from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.data.published import Published
 from pauc_lightning.errors import InputError
-from pauc_lightning.suggestions import explain
 
 DESCRIPTION = """\
 Show the size of each part and class of a data set, next to the paper's, and why they differ.

@@ -1,23 +1,18 @@
-"""The command line: ``pauc fit|validate|test|predict``, ``pauc compare``, ``pauc data``, ``pauc benchmark``."""
+"""``pauc fit|validate|test|predict``: Lightning's command line with this project's defaults and closing words."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import logging
 import os
 import pickle
 import shlex
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import wandb
 from jsonargparse import Namespace
-from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -28,42 +23,14 @@ import pauc_lightning.callbacks
 import pauc_lightning.data
 import pauc_lightning.methods
 import pauc_lightning.models  # noqa: F401
-from pauc_lightning import data_command
-from pauc_lightning.benchmarks import command as benchmark_command
 from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
+from pauc_lightning.cli.parser import DESCRIPTION, PaucArgumentParser
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments import compare
 from pauc_lightning.files import write_text
-from pauc_lightning.help_text import shorten
 from pauc_lightning.methods import PartialAUCModule
-from pauc_lightning.suggestions import explain
-
-DESCRIPTION = """\
-Train and evaluate models for a corner of the ROC curve.
-
-  pauc fit -c configs/data/digits.yaml -c configs/method/ce.yaml
-  pauc test -c runs/DigitsLT-CE/version_0/config.yaml --ckpt_path runs/DigitsLT-CE/version_0/checkpoints/best.ckpt
-  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7
-  pauc data -c configs/data/digits.yaml
-  pauc benchmark metric
-
-Later files and options win over earlier ones. `pauc fit --help` lists what can be set;
-`pauc fit --model.help CE` and `pauc fit --data.help DigitsLT` explain one class.
-`pauc compare --help` explains comparisons of methods, `pauc data --help` shows what a data set
-consists of, `pauc benchmark --help` lists the measurements behind the project's claims.
-"""
-
 
 LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
 """Arguments of the model that are attributes of the data module; a data module may lack them."""
-
-
-class PaucArgumentParser(LightningArgumentParser):
-    """A parser whose errors name the nearest valid key."""
-
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Say what is wrong and what was probably meant, and exit with status 2."""
-        self.exit(2, f"error: {explain(self, message)}\n")
 
 
 class PaucCLI(LightningCLI):
@@ -306,56 +273,3 @@ def _relative(path: str | Path) -> str:
     """The path as a user would type it from here."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Entry point of ``pauc`` and of ``python -m pauc_lightning``; a user's mistake ends in one sentence."""
-    arguments = list(sys.argv[1:] if args is None else args)
-    _silence_other_peoples_noise()
-    try:
-        if arguments[:1] == ["benchmark"]:
-            benchmark_command.main(arguments[1:])
-        elif arguments[:1] == ["data"]:
-            data_command.main(arguments[1:])
-        elif arguments[:1] == ["compare"]:
-            compare.main(arguments[1:], run_pauc=main)
-        else:
-            # Lightning warns if it gets both; None lets it read sys.argv itself.
-            _run_cli(args if arguments else ["--help"], is_help=any(a.endswith("help") for a in arguments))
-    except Exception as error:
-        cause = _users_mistake(error)
-        if cause is None:
-            raise
-        print(f"error: {cause}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-def _run_cli(args: Sequence[str] | None, is_help: bool) -> None:
-    if not is_help:
-        PaucCLI(args)
-        return
-    text = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(text):
-            PaucCLI(args)
-    finally:
-        print(shorten(text.getvalue()), end="")
-
-
-def _silence_other_peoples_noise() -> None:
-    """Hide exactly what Lightning says about its own use of other libraries, and its advertisement."""
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
-    warnings.filterwarnings("ignore", message=r"LightningCLI's args parameter")  # `pauc compare` calls `main`
-    warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_is_not_advertisement)
-
-
-def _is_not_advertisement(record: logging.LogRecord) -> bool:
-    return "litlogger" not in record.getMessage()
-
-
-def _users_mistake(error: BaseException | None) -> BaseException | None:
-    """The mistake behind an exception, if it is the user's: the parser wraps what constructors raise."""
-    while error is not None and not isinstance(error, (InputError, MisconfigurationException)):
-        error = error.__cause__ or error.__context__
-    return error
