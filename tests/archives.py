@@ -14,6 +14,8 @@ class FileServer(ThreadingHTTPServer):
     Attributes:
         break_after: If positive, an answer stops after so many bytes although it promised more.
         ranges: Whether the server continues downloads; otherwise it always sends everything.
+        redirects: Where the server points to instead of sending a file, by name.
+        headers: What replaces the server's own headers.
     """
 
     def __init__(self, files: dict[str, bytes]) -> None:
@@ -22,6 +24,8 @@ class FileServer(ThreadingHTTPServer):
         self.starts: list[int] = []
         self.break_after = 0
         self.ranges = True
+        self.redirects: dict[str, str] = {}
+        self.headers: dict[str, str] = {}
 
     def url(self, name: str) -> str:
         """Address of a file."""
@@ -32,6 +36,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: FileServer
 
     def do_GET(self) -> None:
+        if target := self.server.redirects.get(self.path.strip("/")):
+            self.send_response(302)
+            self.send_header("Location", target)
+            self.end_headers()
+            return
         content = self.server.files.get(self.path.strip("/"))
         if content is None:
             self.send_error(404)
@@ -43,7 +52,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.server.starts.append(start)
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(content) - start))
+        for name, value in ({"Content-Length": str(len(content) - start)} | self.server.headers).items():
+            self.send_header(name, value)
         self.end_headers()
         end = start + self.server.break_after if self.server.break_after else len(content)
         self.wfile.write(content[start:end])

@@ -20,6 +20,11 @@ _ROUNDING = (
     "the table is at most one image per class away."
 )
 _CATS = ' The table calls class 3 "birds"; it is cats.'
+_FLATFISH = (
+    " The table's class 32 is the flatfish. The large omnivores and herbivores of CIFAR-100 are camel (15), "
+    "cattle (19), chimpanzee (21), elephant (31) and kangaroo (38): give "
+    "`positive_classes: [15, 19, 21, 31, 38]` for these."
+)
 _NOT_600 = (
     "The table implies a largest class of about 697 training images after the split in 0.7/0.15/0.15. CIFAR-100 "
     "has 600 images per class, of which 420 are for training: the counts cannot come from CIFAR-100. The data here are "
@@ -61,16 +66,30 @@ class CIFAR10LT(PublishedImages):
         """All images as uint8 of shape ``(60000, 3, 32, 32)``, those of the training files first."""
         original = self.torchvision_class
         archive = Archive(original.url, original.filename, original.tgz_md5)
-        folder = fetch_and_unpack(archive, Path(self.root), original.base_folder)
+        try:
+            folder = fetch_and_unpack(archive, Path(self.root), original.base_folder)
+        except InputError as error:
+            raise InputError(f"{error} {self._other_source()}") from error
         try:  # checks the files' checksums
             train, test = (original(self.root, train=is_train) for is_train in (True, False))
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             raise InputError(
-                f"{folder} is incomplete or damaged. Delete it; the next run makes it again."
+                f"{folder} is not the original, or incomplete or damaged: delete it, and the next run makes it again "
+                f"from {archive.name} in {self.root} or from {archive.url}. {self._other_source()}"
             ) from error
         images = np.concatenate([train.data, test.data]).transpose(0, 3, 1, 2)
         labels = np.array(train.targets + test.targets, dtype=np.int64)
         return Source(torch.from_numpy(np.ascontiguousarray(images)), labels, tuple(train.classes))
+
+    def _other_source(self) -> str:
+        """What to type for the same images from elsewhere; sorted by name, the classes have their original ids."""
+        ratio = "null" if self.imbalance_ratio is None else self.imbalance_ratio
+        return (
+            "If you have the images as files, <folder>/<class>/<image>, no download is needed: "
+            "--data=ImageFolderLT --data.init_args.root=<folder> "
+            f"--data.init_args.positive_classes='{list(self.positive_classes)}' "
+            f"--data.init_args.imbalance_ratio={ratio}."
+        )
 
 
 class CIFAR100LT(CIFAR10LT):
@@ -80,7 +99,8 @@ class CIFAR100LT(CIFAR10LT):
 
     Args:
         root: Folder with torchvision's ``cifar-100-python``; it is downloaded to it if it is not there.
-        subset: The paper's subset: 1 insects, 2 fruits and vegetables, 3 large omnivores and herbivores.
+        subset: The paper's subset: 1 insects, 2 fruits and vegetables, 3 large omnivores and
+            herbivores, with the flatfish (32) in place of the elephant (31), as the paper's table has it.
         positive_classes: Ids or names of other classes to be positive, instead of the subset's.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
@@ -92,6 +112,11 @@ class CIFAR100LT(CIFAR10LT):
         Published("CIFAR-100-LT-1", (6, 7, 14, 18, 24), "insects", 1928, 13218, _NOT_600),
         Published("CIFAR-100-LT-2", (0, 51, 53, 57, 83), "fruits and vegetables", 885, 14261, _NOT_600),
         Published(
-            "CIFAR-100-LT-3", (15, 19, 21, 32, 38), "large omnivores and herbivores", 1172, 13974, _NOT_600
+            "CIFAR-100-LT-3",
+            (15, 19, 21, 32, 38),
+            "large omnivores and herbivores, one of them a flatfish",
+            1172,
+            13974,
+            _NOT_600 + _FLATFISH,
         ),
     )

@@ -20,6 +20,8 @@ from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.errors import InputError
 
 _FILES = tuple(name.removesuffix(".gz") for name, _ in FashionMNIST.resources)
+# The authors' own repository. torchvision's mirror has the same files, but over http only.
+_MIRROR = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 _DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")  # the package dataset-fashion-mnist
 
 
@@ -68,8 +70,7 @@ class FashionMNISTLT(ImageDataModule):
                 paths = [folder / f"{name}{ending}" for name in _FILES]
                 if all(path.exists() for path in paths):
                     return paths
-        mirror = FashionMNIST.mirrors[0]
-        return [fetch(Archive(f"{mirror}{name}", name, md5), raw) for name, md5 in FashionMNIST.resources]
+        return [fetch(Archive(f"{_MIRROR}{name}", name, md5), raw) for name, md5 in FashionMNIST.resources]
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:

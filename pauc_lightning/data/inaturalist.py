@@ -17,6 +17,7 @@ from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.data.published import Published
 from pauc_lightning.errors import InputError
 
+_LARGEST = {"2021_train_mini": 100 * 10**9, "2021_valid": 20 * 10**9}  # bytes; they are 42 and 8 GB
 _FOLDERS = {"2021_train_mini": "train_mini", "2021_valid": "val"}  # torchvision's name: name in the archive
 _TAXA = ("Fungi", "Insecta")
 _PUBLISHED = Published(
@@ -70,9 +71,8 @@ class INaturalist2021(ImageDataModule):
         """The species in use, as their folders are called: number, six taxa and the second part of the name."""
         root = Path(self.root)
         for name, inside in _FOLDERS.items():
-            fetch_and_unpack(
-                Archive(DATASET_URLS[name], f"{name}.tgz", DATASET_MD5[name]), root, inside, name
-            )
+            archive = Archive(DATASET_URLS[name], f"{name}.tgz", DATASET_MD5[name], _LARGEST[name])
+            fetch_and_unpack(archive, root, inside, name)
         folders = sorted(folder.name for folder in (root / "2021_train_mini").iterdir() if folder.is_dir())
         wanted = [
             folder

@@ -16,9 +16,9 @@ from pauc_lightning.errors import InputError
 def prepare(path: Path, make: Callable[[Path], None]) -> None:
     """Make the file or folder ``path`` unless it is there, so that it is never seen half made.
 
-    ``make`` writes to a neighbouring place that is renamed at the end. If it is killed, the next call begins
-    anew. Of several processes that call this at once, one works and the others wait; a process that dies
-    releases the lock.
+    ``make`` writes to a neighbouring place that is renamed at the end. If it fails, what it wrote is deleted; if it
+    is killed, the next call begins anew. Of several processes that call this at once, one works and the others
+    wait; a process that dies releases the lock.
 
     Args:
         path: What to make.
@@ -31,8 +31,12 @@ def prepare(path: Path, make: Callable[[Path], None]) -> None:
             return
         unfinished = path.with_name(path.name + ".unfinished")
         remove(unfinished)
-        make(unfinished)
-        os.replace(unfinished, path)
+        try:
+            make(unfinished)
+            os.replace(unfinished, path)
+        except BaseException:
+            remove(unfinished)
+            raise
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def remove(path: Path) -> None:
     """Delete a file or a folder, if it is there."""
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from pauc_lightning.data.image_folder import list_images
 from pauc_lightning.data.published import Published, PublishedImages
 
 _ARCHIVE = Archive(
-    "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+    "https://cs231n.stanford.edu/tiny-imagenet-200.zip",
     "tiny-imagenet-200.zip",
     "90528d7ca1a48142e341f4ef8d21d0de",
 )

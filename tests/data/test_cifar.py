@@ -117,8 +117,35 @@ def test_damage_is_noticed(server: FileServer, tmp_path: Path, monkeypatch: pyte
     assert len(CIFAR10LT(str(tmp_path)).source.labels) == 160
     file = tmp_path / CIFAR10.base_folder / "data_batch_2"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(InputError, match=r"cifar-10-batches-py is incomplete or damaged\. Delete it"):
+    with pytest.raises(InputError, match=r"cifar-10-batches-py is not the original.*delete it"):
         CIFAR10LT(str(tmp_path)).source  # noqa: B018
+
+
+def test_images_from_another_source_have_a_way(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a folder of other files nor a missing connection is a dead end."""
+    line = (
+        "--data=ImageFolderLT --data.init_args.root=<folder> "
+        r"--data.init_args.positive_classes='\[15, 19, 21, 32, 38\]' --data.init_args.imbalance_ratio=0.01"
+    )
+    monkeypatch.setattr(
+        CIFAR100LT, "torchvision_class", type("Gone", (CIFAR100,), {"url": server.url("gone")})
+    )
+    with pytest.raises(InputError, match=f"cannot download .*404.* yourself.*{line}"):
+        CIFAR100LT(str(tmp_path), subset=3).source  # noqa: B018
+    (tmp_path / CIFAR100.base_folder / "apple").mkdir(parents=True)
+    with pytest.raises(InputError, match=f"cifar-100-python is not the original.*{line}"):
+        CIFAR100LT(str(tmp_path), subset=3).source  # noqa: B018
+
+
+def test_the_third_subset_of_cifar100_has_a_flatfish() -> None:
+    """The names of CIFAR-100's ids 15, 19, 21, 31, 32 and 38, of which its own superclass has all but the fish."""
+    remark = CIFAR100LT.subsets[2].remark
+    assert CIFAR100LT.subsets[2].positives == (15, 19, 21, 32, 38)  # as printed in the paper
+    assert "class 32 is the flatfish" in remark
+    for text in ("camel (15)", "cattle (19)", "chimpanzee (21)", "elephant (31)", "kangaroo (38)"):
+        assert text in remark
 
 
 @pytest.mark.parametrize("subset", [1, 2, 3])

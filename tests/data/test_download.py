@@ -6,6 +6,7 @@ import hashlib
 import io
 import multiprocessing
 import os
+import resource
 import tarfile
 import threading
 import time
@@ -16,7 +17,10 @@ from typing import Any
 
 import pytest
 from archives import FileServer, serve
+from torchvision.datasets import CIFAR10, CIFAR100
+from torchvision.datasets.inaturalist import DATASET_URLS
 
+from pauc_lightning.data import fashion_mnist, inaturalist, tiny_imagenet
 from pauc_lightning.data.download import Archive, fetch, fetch_and_unpack
 from pauc_lightning.data.storage import prepare
 from pauc_lightning.errors import InputError
@@ -95,7 +99,7 @@ def test_without_a_connection_the_message_says_where_to_put_the_file(
     server: FileServer, tmp_path: Path
 ) -> None:
     missing = Archive(server.url("nothing.bin"), "nothing.bin", "0" * 32)
-    with pytest.raises(InputError, match=r"cannot download .*Not Found.*nothing\.bin yourself"):
+    with pytest.raises(InputError, match=r"cannot download .*404, Not Found.*nothing\.bin yourself"):
         fetch(missing, tmp_path)
     gone = archive_of(server)._replace(url="http://127.0.0.1:9/file.bin")
     (tmp_path / "file.bin.unfinished").write_bytes(CONTENT[:1000])
@@ -162,15 +166,155 @@ def test_a_corrupted_archive_leaves_no_folder(server: FileServer, tmp_path: Path
 
 def test_an_archive_with_other_contents_is_refused(server: FileServer, tmp_path: Path) -> None:
     server.files["a.zip"] = zip_of({"other/a.txt": b""})
-    with pytest.raises(InputError, match="has no folder top"):
+    with pytest.raises(InputError, match=r"a\.zip has no folder top.*Delete it"):
         fetch_and_unpack(archive_of(server, "a.zip"), tmp_path, "top")
+    assert names(tmp_path) == {"a.zip"}
 
 
-def test_an_archive_cannot_write_elsewhere(server: FileServer, tmp_path: Path) -> None:
-    server.files["a.tar.gz"] = tar_of({"top/a.txt": b"", "../../outside.txt": b"trap"})
-    with pytest.raises(InputError, match="cannot unpack"):
-        fetch_and_unpack(archive_of(server, "a.tar.gz"), tmp_path / "deep" / "folder", "top")
+def tar_with(*members: tarfile.TarInfo) -> bytes:
+    """A tar file with a harmless entry, then these."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar_file:
+        harmless = tarfile.TarInfo("top/a.txt")
+        harmless.size = 5
+        tar_file.addfile(harmless, io.BytesIO(b"first"))
+        for member in members:
+            tar_file.addfile(member, io.BytesIO(bytes(member.size)))
+    return buffer.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", size: int = 0) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size = kind, target, size
+    return info
+
+
+def zip_link() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as zip_file:
+        info = zipfile.ZipInfo("top/link")
+        info.external_attr = 0o120777 << 16
+        zip_file.writestr(info, "/etc/passwd")
+    return buffer.getvalue()
+
+
+TRAPS = {
+    "symlink.tar": (tar_with(member("top/link", tarfile.SYMTYPE, "/etc")), "a symbolic link, 'top/link'"),
+    "inner.tar": (tar_with(member("top/link", tarfile.SYMTYPE, "a.txt")), "a symbolic link"),
+    "hardlink.tar": (tar_with(member("top/link", tarfile.LNKTYPE, "top/a.txt")), "a hard link, 'top/link'"),
+    "device.tar": (tar_with(member("top/null", tarfile.CHRTYPE)), "a device or pipe, 'top/null'"),
+    "pipe.tar": (tar_with(member("top/pipe", tarfile.FIFOTYPE)), "a device or pipe"),
+    "absolute.tar": (tar_with(member("/tmp/outside.txt")), "leads out of its folder, '/tmp/outside.txt'"),
+    "parent.tar": (tar_with(member("top/../../outside.txt")), "leads out of its folder"),
+    "bomb.tar": (tar_with(member("top/zeros", size=3_000_000)), "more than 2,000,000 bytes"),
+    "many.tar": (
+        tar_with(*(member(f"top/{i}", size=300_000) for i in range(10))),
+        "more than 2,000,000 bytes",
+    ),
+    "symlink.zip": (zip_link(), "a symbolic link, 'top/link'"),
+    "absolute.zip": (zip_of({"/tmp/outside.txt": b""}), "leads out of its folder"),
+    "parent.zip": (zip_of({"top/a.txt": b"", "../outside.txt": b"trap"}), "leads out of its folder"),
+    "bomb.zip": (zip_of({"top/a.txt": b"", "top/zeros": bytes(3_000_000)}), "more than 2,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_trap_is_refused_and_nothing_of_it_remains(server: FileServer, tmp_path: Path, name: str) -> None:
+    content, message = TRAPS[name]
+    server.files[name] = content
+    folder = tmp_path / "deep" / "folder"
+    archive = archive_of(server, name)._replace(largest=2_000_000)
+    with pytest.raises(InputError, match=rf"{name} has .*{message}.*Delete it"):
+        fetch_and_unpack(archive, folder, "top")
+    assert names(folder) == {name}
     assert not list(tmp_path.rglob("outside.txt"))
+    assert not Path("/tmp/outside.txt").exists()
+
+
+def test_an_encrypted_archive_is_refused(server: FileServer, tmp_path: Path) -> None:
+    content = bytearray(zip_of({"top/a.txt": b"secret"}))
+    content[6] |= 1  # the local header's flag, and that of the directory
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    server.files["a.zip"] = bytes(content)
+    with pytest.raises(InputError, match=r"cannot unpack .*a\.zip: .*encrypted"):
+        fetch_and_unpack(archive_of(server, "a.zip"), tmp_path, "top")
+    assert names(tmp_path) == {"a.zip"}
+
+
+def test_a_file_in_place_of_the_folder_is_named(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "top").write_text("in the way")
+    with pytest.raises(InputError, match=r"top is not a folder.*move it away"):
+        fetch_and_unpack(archive_of(server), tmp_path, "top")
+
+
+def test_downloads_are_over_https(server: FileServer, tmp_path: Path) -> None:
+    for url in ("http://example.org/file.bin", "ftp://example.org/file.bin", "file:///etc/passwd"):
+        with pytest.raises(InputError, match=f"{url} is not fetched: downloads are over https only"):
+            fetch(Archive(url, "file.bin", "0" * 32), tmp_path)
+    server.redirects["moved.bin"] = "http://example.org/file.bin"
+    moved = archive_of(server)._replace(url=server.url("moved.bin"))
+    with pytest.raises(InputError, match=r"example\.org/file\.bin is not fetched"):
+        fetch(moved, tmp_path)
+    server.redirects["moved.bin"] = server.url("file.bin")
+    assert fetch(moved, tmp_path).read_bytes() == CONTENT
+
+
+def test_every_address_of_the_project_is_https() -> None:
+    addresses = [
+        CIFAR10.url,
+        CIFAR100.url,
+        tiny_imagenet._ARCHIVE.url,
+        fashion_mnist._MIRROR,
+        *(DATASET_URLS[name] for name in inaturalist._FOLDERS),
+    ]
+    assert [url for url in addresses if not url.startswith("https://")] == []
+
+
+def test_a_full_disk_is_named_with_the_address(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin.unfinished").symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"cannot write http.*file\.bin to .*No space left.*yourself"):
+        fetch(archive_of(server), tmp_path)
+    assert server.starts == [0]  # trying again would not help
+
+
+def unpack_with_small_files_only(archive: Archive, folder: Path, result: Any) -> None:
+    """What a disk quota does: this process may write no file larger than 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+    try:
+        fetch_and_unpack(archive, folder, "top")
+    except InputError as error:
+        result.put(str(error))
+
+
+def test_a_disk_that_fills_up_while_unpacking(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.zip"] = zip_of({"top/a.txt": b"", "top/zeros": bytes(1_500_000)})
+    result = FORK.Queue()
+    process = FORK.Process(
+        target=unpack_with_small_files_only, args=(archive_of(server, "a.zip"), tmp_path, result)
+    )
+    process.start()
+    message = result.get(timeout=30)
+    process.join()
+    assert "cannot unpack" in message
+    assert "File too large" in message
+    assert "Make room there" in message
+    assert names(tmp_path) == {"a.zip"}
+
+
+def test_a_server_that_does_not_stop_is_stopped(server: FileServer, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sends more than 1,000,000 bytes"):
+        fetch(archive_of(server)._replace(largest=1_000_000), tmp_path)
+
+
+def test_a_length_that_is_no_number_is_passed_over(server: FileServer, tmp_path: Path) -> None:
+    server.headers["Content-Length"] = "many"
+    assert fetch(archive_of(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_folder_in_place_of_the_file_is_named(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "file.bin").mkdir()
+    with pytest.raises(InputError, match=r"file\.bin cannot be read: Is a directory"):
+        fetch(archive_of(server), tmp_path)
 
 
 def half_make(path: Path, begun: Any) -> None:
@@ -244,3 +388,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cannot write to"):
         prepare(tmp_path / "file" / "below", lambda place: None)
+
+
+def test_a_failed_preparation_leaves_nothing(tmp_path: Path) -> None:
+    def make(place: Path) -> None:
+        place.mkdir()
+        (place / "half").write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare(tmp_path / "prepared", make)
+    assert names(tmp_path) == set()

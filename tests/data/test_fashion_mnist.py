@@ -78,7 +78,7 @@ def server() -> Iterator[FileServer]:
 def test_the_files_are_downloaded(
     server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FashionMNIST, "mirrors", [server.url("")])
+    monkeypatch.setattr(module, "_MIRROR", server.url(""))
     resources = [(name, hashlib.md5(server.files[name]).hexdigest()) for name, _ in FashionMNIST.resources]
     monkeypatch.setattr(FashionMNIST, "resources", resources)
     for _ in range(2):
