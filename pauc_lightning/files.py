@@ -1,25 +1,149 @@
-"""Files that are either complete or absent."""
+"""Files that are either complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import glob
 import os
+import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import IO, BinaryIO, TextIO
+
+from pauc_lightning.errors import InputError
+
+if sys.platform != "win32":
+    import fcntl
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space there, or write to another disk",
+    errno.EDQUOT: "free some space there, or write to another disk",
+    errno.EFBIG: "raise the limit on file sizes (`ulimit -f`)",
+    errno.EACCES: "make the directory writable, or write to another one",
+    errno.EPERM: "make the directory writable, or write to another one",
+    errno.EROFS: "write to another directory",
+    errno.EIO: "check the disk, or write to another one",
+    errno.ENOTDIR: "write to a directory",
+    errno.EEXIST: "write to a directory",
+    errno.EISDIR: "give the name of a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""What can go wrong with a file that is written, and what to do about it."""
+
+_WHILE_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""What can go wrong once the file is open; other errors are not about it."""
 
 
 @contextmanager
 def complete_file(path: Path) -> Iterator[TextIO]:
     """Open a text file for writing that appears under its name only when the block has ended well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", newline="") as file:
+    with _complete(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         yield file
-    os.replace(partial, path)
+        _flush_to_disk(file)
+
+
+@contextmanager
+def complete_binary_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file for writing that appears under its name only when the block has ended well."""
+    with _complete(path) as partial, partial.open("wb") as file:
+        yield file
+        _flush_to_disk(file)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, all of it or nothing."""
     with complete_file(path) as file:
         file.write(text)
+
+
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The sentence for a file that could not be written: which, why, and what to do."""
+    remedy = _REMEDIES.get(error.errno or 0, "make sure that files can be written there")
+    kept = " The file that was there before is untouched." if path.is_file() else ""
+    return InputError(f"cannot write {path}: {error.strerror or error}; {remedy}.{kept}")
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[Path]:
+    """The name of an empty file beside ``path`` that takes its place when the block has ended well.
+
+    Beside it, because only a rename within one file system is atomic; a rename from TMPDIR may be a copy, and a
+    copy that is interrupted leaves half a file. The data are on the disk before the rename, and the rename before
+    this returns: a machine that loses power has the old file or the new one.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
+        partial, descriptor = _create_partial(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        yield partial
+        try:
+            os.replace(partial, path)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        _flush_directory(path.parent)
+    except OSError as error:
+        if error.errno in _WHILE_WRITING:
+            raise cannot_write(path, error) from error
+        raise
+    finally:
+        with contextlib.suppress(OSError):  # after a rename it is no longer there
+            partial.unlink()
+        os.close(descriptor)
+
+
+def _create_partial(path: Path) -> tuple[Path, int]:
+    """A new empty file with a name that no other writer has, and a descriptor that keeps it locked.
+
+    The lock says that its writer is alive; the system removes it when the process ends, however it ends.
+    """
+    while True:
+        partial = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # less what the umask says
+        _lock(descriptor)
+        if partial.exists():  # otherwise another writer took it for abandoned before it was locked
+            return partial, descriptor
+        os.close(descriptor)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of earlier attempts to write ``path``."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(partial, os.O_WRONLY)
+            try:
+                if _lock(descriptor):
+                    partial.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the file is now locked by this descriptor; never, where there are no such locks."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _flush_to_disk(file: IO[str] | BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_directory(directory: Path) -> None:
+    """Put a rename on the disk; where directories cannot be opened or flushed, the system does it in its own time."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

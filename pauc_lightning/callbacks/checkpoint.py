@@ -1,0 +1,270 @@
+"""The checkpoints of a run: the last state and the best model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.trainer.states import TrainerFn
+from lightning.pytorch.utilities import rank_zero_warn
+from torch import Tensor
+
+from pauc_lightning.callbacks import position
+from pauc_lightning.callbacks.position import Position
+from pauc_lightning.checkpoint_io import read_checkpoint
+from pauc_lightning.errors import InputError
+from pauc_lightning.files import complete_binary_file
+
+Mode = Literal["max", "min"]
+
+
+class RunCheckpoint(ModelCheckpoint):
+    """Keeps ``last.ckpt``, always the latest state, and ``best.ckpt``, the model that validated best.
+
+    ``last.ckpt`` is written at the end of every epoch after its validation, at the end of training, when an exception
+    or an interrupt ends the run between two optimizer steps, and every ``every_n_train_steps`` if asked for. A run that
+    is resumed from it goes on exactly where it was.
+
+    ``best.ckpt`` is written when a validation has ended with a better value than all before, and at no other time: it
+    is the model that was validated. A value that is not a number is never the best.
+
+    Both name nothing outside their directory, which may be moved or copied with them.
+
+    Args:
+        monitor: Metric that decides which model is best.
+        mode: Whether the largest ("max") or the smallest ("min") value is best.
+        every_n_train_steps: Write last.ckpt also after every so many optimizer steps; null means only once per epoch.
+        dirpath: Directory of the checkpoints; left out, <run>/checkpoints.
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val/pauc",
+        mode: Mode = "max",
+        every_n_train_steps: int | None = None,
+        dirpath: str | None = None,
+    ) -> None:
+        if mode not in get_args(Mode):
+            raise InputError(f"`mode` must be one of {get_args(Mode)}, got {mode!r}.")
+        if every_n_train_steps is not None and every_n_train_steps < 1:
+            raise InputError(
+                f"`every_n_train_steps` must be at least 1, got {every_n_train_steps!r}: write null for once per epoch."
+            )
+        super().__init__(
+            dirpath=dirpath,
+            filename="best",
+            monitor=monitor,
+            mode=mode,
+            save_last=True,
+            auto_insert_metric_name=False,
+            enable_version_counter=False,
+        )
+        self.monitor: str = monitor
+        self.save_every_n_train_steps = every_n_train_steps
+        self._is_training = False
+        self._validated_at: int | None = None
+        self._resumed_at: Position | None = None
+        self._saved_at: Position | None = None
+        self._postponed_max_steps: int | None = None
+
+    @property
+    def state_key(self) -> str:
+        """The name of this callback's state: a resumed run may save more or less often."""
+        return self._generate_state_key(monitor=self.monitor, mode=self.mode)
+
+    # ------------------------------------------------------------------ when to save
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Find the directory. That a resumed run finds it full is no reason to warn."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
+            super().setup(trainer, pl_module, stage)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Begin to watch; a run that was resumed between two epochs begins an epoch."""
+        if self._resumed_at is not None and self._resumed_at.batches == 0:
+            position.begin_epoch_anew(trainer)
+        self._resumed_at = None
+        self._is_training = True
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Count the epoch's batches from zero, as Lightning does a moment later: an interrupt may come in between."""
+        trainer.fit_loop.epoch_loop.batch_progress.reset_on_run()
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Save the last state if it is time to."""
+        every = self.save_every_n_train_steps
+        if every is not None and trainer.global_step % every == 0:
+            self._save_last(trainer)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """The validation that was to be repeated has begun: the run ends where it was meant to."""
+        if self._postponed_max_steps is not None:
+            trainer.fit_loop.epoch_loop.max_steps = self._postponed_max_steps
+            self._postponed_max_steps = None
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save the model that has just been validated if it is the best."""
+        if not self._may_save(trainer):
+            return
+        self._validated_at = trainer.fit_loop.epoch_loop.batch_progress.total.processed  # type: ignore[attr-defined]
+        score = self._validated_score(trainer)
+        self.current_score = score
+        if trainer.strategy.reduce_boolean_decision(self._is_better(score)):
+            self._set_best(os.path.join(str(self.dirpath), "best.ckpt"), score)
+            self._save_checkpoint(trainer, self.best_model_path)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save the last state, after the epoch's validation."""
+        self._save_last(trainer)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save the last state, and say so if there is no best one."""
+        self._save_last(trainer)
+        self._is_training = False
+        if self._may_save(trainer) and not self.best_model_path:
+            why = (
+                "no validation was run"
+                if self.current_score is None
+                else f"`{self.monitor}` was never a number"
+            )
+            rank_zero_warn(f"There is no best.ckpt: {why}. The final state is {self.last_model_path}.")
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Save the last state if it is whole: between two optimizer steps, not within one.
+
+        Other processes may be elsewhere, or gone, so nothing here waits for them: only strategies whose rank 0 has
+        everything save.
+        """
+        was_training, self._is_training = self._is_training, False
+        if not (was_training and self._may_save(trainer) and position.is_between_steps(trainer)):
+            return
+        if trainer.world_size > 1 and not isinstance(trainer.strategy, DDPStrategy):
+            return
+        if trainer.is_global_zero:
+            try:
+                self._save_last(trainer, wait_for_others=False)
+            except InputError as error:  # the disk, which may be what ended the run
+                rank_zero_warn(f"The state at the interruption is lost: {error}")
+
+    # ------------------------------------------------------------------ what is saved
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Store loop counters that leave Lightning nothing to guess, whoever saves the checkpoint."""
+        if trainer.state.fn == TrainerFn.FITTING and position.is_between_steps(trainer):
+            position.store_position(
+                checkpoint, position.current_position(trainer, self._validated_at), trainer
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The best model so far, by its name beside the checkpoint."""
+        return {
+            "monitor": self.monitor,
+            "mode": self.mode,
+            "best_model_score": self.best_model_score,
+            "best_model_path": Path(self.best_model_path).name,
+        }
+
+    def _save_last(self, trainer: Trainer, wait_for_others: bool = True) -> None:
+        if not self._may_save(trainer):
+            return
+        here = position.current_position(trainer, self._validated_at)
+        if here == self._saved_at:
+            return
+        self.last_model_path = os.path.join(str(self.dirpath), "last.ckpt")
+        if wait_for_others:
+            self._save_checkpoint(trainer, self.last_model_path)
+        else:
+            checkpoint = trainer._checkpoint_connector.dump_checkpoint(weights_only=False)
+            trainer.strategy.save_checkpoint(checkpoint, self.last_model_path)
+        self._saved_at = here
+
+    @staticmethod
+    def _may_save(trainer: Trainer) -> bool:
+        is_trial = bool(trainer.fast_dev_run) or trainer.sanity_checking  # type: ignore[attr-defined]
+        return trainer.state.fn == TrainerFn.FITTING and not is_trial
+
+    def _validated_score(self, trainer: Trainer) -> Tensor:
+        score = trainer.callback_metrics.get(self.monitor)
+        if score is None:
+            known = ", ".join(sorted(trainer.callback_metrics)) or "none"
+            raise InputError(
+                f"`monitor={self.monitor}`: the validation logged no such metric. Choose one of these: {known}."
+            )
+        return score.detach().cpu().clone()
+
+    def _is_better(self, score: Tensor) -> bool:
+        if torch.isnan(score):
+            return False
+        if self.best_model_score is None:
+            return True
+        return bool(score > self.best_model_score if self.mode == "max" else score < self.best_model_score)
+
+    def _set_best(self, path: str, score: Tensor) -> None:
+        """Note the best model in all the places where Lightning and its loggers look for it."""
+        self.best_model_path = self.kth_best_model_path = path
+        self.best_model_score = self.kth_value = score
+        self.best_k_models = {path: score}
+
+    # ------------------------------------------------------------------ resuming
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing: ``on_load_checkpoint``, which knows where the checkpoint lies, takes the state over."""
+
+    def on_load_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Take over the position and the best model, which lies beside the checkpoint wherever that is now."""
+        if trainer.state.fn != TrainerFn.FITTING:
+            return
+        here = self._resumed_at = self._saved_at = position.load_position(checkpoint)
+        if here is not None:
+            self._validated_at = None if here.validation_is_pending else here.total_batches
+            max_steps = trainer.fit_loop.epoch_loop.max_steps
+            if here.validation_is_pending and checkpoint["global_step"] == max_steps:
+                # Lightning would stop at once, without the validation that is still to come.
+                self._postponed_max_steps = max_steps
+                trainer.fit_loop.epoch_loop.max_steps = max_steps + 1
+        self._take_over_best(trainer, checkpoint)
+
+    def _take_over_best(self, trainer: Trainer, checkpoint: dict[str, Any]) -> None:
+        source = Path(str(trainer.ckpt_path))
+        best = source.parent / "best.ckpt"
+        try:
+            score = self._score_in(checkpoint if best == source else read_checkpoint(best))
+        except InputError as error:
+            recorded = self._score_in(checkpoint)
+            if recorded is not None:
+                rank_zero_warn(
+                    f"The best checkpoint so far ({self.monitor} {float(recorded):.4f}) is lost, and best.ckpt will be "
+                    f"the best from here on: {error}"
+                )
+            return
+        if score is None:
+            return
+        target = Path(str(self.dirpath)) / "best.ckpt"
+        if trainer.is_global_zero and best.resolve() != target.resolve():
+            with best.open("rb") as original, complete_binary_file(target) as copy:
+                shutil.copyfileobj(original, copy)
+        self._set_best(str(target), score)
+
+    def _score_in(self, checkpoint: dict[str, Any]) -> Tensor | None:
+        """The best value that a checkpoint knows of: that of the same metric, also if ModelCheckpoint noted it."""
+        for state in checkpoint.get("callbacks", {}).values():
+            is_same = isinstance(state, dict) and state.get("monitor") == self.monitor
+            if is_same and state.get("mode", self.mode) == self.mode:
+                score = state.get("best_model_score")
+                if score is not None and torch.isfinite(score):
+                    return torch.as_tensor(score).cpu()
+        return None
