@@ -14,15 +14,15 @@ from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.metrics.functional.inputs import SCORE_DTYPES, Values, as_tensors, check_tensors
 from pauc_lightning.metrics.functional.partial_auc import (
-    SCORE_DTYPES,
     PartialAUCBounds,
     Scale,
     Ties,
     check_arguments,
-    check_tensors,
     compute_exact,
     partial_auc_from_counts,
+    widest_float,
 )
 from pauc_lightning.region import Region
 
@@ -50,7 +50,9 @@ class BinaryPartialAUC(Metric):
         max_fpr: Largest false-positive rate that counts; the paper's β.
         min_tpr: Smallest true-positive rate that counts; the paper's 1 - α.
         min_fpr: Smallest false-positive rate that counts; above 0 it makes a band of rates.
-        ties: Credit of a positive that ties with a negative: ``"half"``, or ``"win"`` for all of it.
+        ties: What a positive that ties with a negative is worth: ``"roc"``, what the ROC curve leaves of it in the
+            region; or, for comparison with published code only, ``"half"`` a win or a whole ``"win"``. Do not select
+            a model by these two: they give a constant score 0.5 or 1 in any region.
         scale: ``"ratio"`` in [0, 1], ``"area"`` (ratio times the region's size), or ``"mcclish"``
             (scikit-learn's ``roc_auc_score(max_fpr=...)``).
         thresholds: None keeps all scores and computes the exact value. A number K counts the scores, which
@@ -85,7 +87,7 @@ class BinaryPartialAUC(Metric):
         max_fpr: float = 1.0,
         min_tpr: float = 0.0,
         min_fpr: float = 0.0,
-        ties: Ties = "half",
+        ties: Ties = "roc",
         scale: Scale = "ratio",
         thresholds: int | None = None,
         validate_args: bool = True,
@@ -112,23 +114,25 @@ class BinaryPartialAUC(Metric):
         else:
             self.add_state("histogram", torch.zeros(2, thresholds, dtype=torch.int64), dist_reduce_fx="sum")
 
-    def update(self, preds: Tensor, target: Tensor) -> None:
+    def update(self, preds: Values, target: Values) -> None:
         """Add a batch.
 
         Args:
-            preds: Finite scores of any floating dtype and shape; higher means more positive.
+            preds: Finite scores of any floating dtype and shape; higher means more positive. A tensor, a numpy
+                array, a list (its numbers are taken as float64) or a pandas Series.
             target: Labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
         """
-        check_tensors(preds, target, values=self.validate_args)
-        preds, target = preds.detach().flatten(), target.detach().flatten()
-        if preds.numel() == 0:
+        scores, labels = as_tensors(preds, target, self.device)
+        check_tensors(scores, labels, values=self.validate_args)
+        scores, labels = scores.detach().flatten(), labels.detach().flatten()
+        if scores.numel() == 0:
             return
         if self.thresholds is None:
-            self.scores.append(preds)
+            self.scores.append(scores)
             # torchmetrics gives a rank without samples a float32 state, which cannot be gathered with integers.
-            self.labels.append(target.float())
+            self.labels.append(labels.float())
         else:
-            self.histogram = self.histogram + self._count(preds, target, self.thresholds)
+            self.histogram = self.histogram + self._count(scores, labels, self.thresholds)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch and return its own value; a batch without one (one class only) leaves the metric as it was."""
@@ -143,18 +147,18 @@ class BinaryPartialAUC(Metric):
                 setattr(self, name, value)
             raise
 
-    def _count(self, preds: Tensor, target: Tensor, n_bins: int) -> Tensor:
+    def _count(self, scores: Tensor, labels: Tensor, n_bins: int) -> Tensor:
         """Negatives and positives per bin, shape (2, bins)."""
         if self.validate_args:
-            low, high = preds.aminmax()
+            low, high = scores.aminmax()
             if low < 0 or high > 1:
                 raise InputError(
                     f"`preds` must lie in [0, 1] with `thresholds`, got scores from {low.item():g} to "
                     f"{high.item():g}: pass probabilities (logits.sigmoid()), or thresholds=None."
                 )
-        # In float64 the bins are a monotone function of the score across all dtypes.
-        bins = (preds.double() * n_bins).long().clamp(0, n_bins - 1)
-        cells = bins + n_bins * (target == 1)
+        # In the widest dtype the bins are a monotone function of the score across all dtypes.
+        bins = (scores.to(widest_float(scores.device)) * n_bins).long().clamp(0, n_bins - 1)
+        cells = bins + n_bins * (labels == 1)
         counts = cells.new_zeros(2 * n_bins).index_add(0, cells, torch.ones_like(cells))
         return counts.view(2, n_bins)
 
@@ -169,7 +173,9 @@ class BinaryPartialAUC(Metric):
         """How far :meth:`compute` can be from the exact value; 0 without ``thresholds``.
 
         Pairs in different bins are ordered correctly, so only pairs that share a bin are in doubt: the bound
-        assumes the best and the worst order of them. Call it on every rank, like ``compute``.
+        assumes the best and the worst order of them, see
+        :func:`~pauc_lightning.metrics.functional.partial_auc_from_counts` for the proof. Call it on every rank,
+        like ``compute``.
         """
         if self.thresholds is None:
             return torch.zeros((), dtype=torch.float64, device=self.device)
@@ -204,8 +210,11 @@ class BinaryPartialAUC(Metric):
                 curve = RocCurve.from_scores(scores, labels)
                 value = compute_exact(scores, labels, self.region, self.ties, self.scale)
         unit = "" if self.scale == "ratio" else f" ({self.scale})"
+        rule = (
+            "" if self.ties == "roc" else f', ties="{self.ties}"'
+        )  # then the value is not the area that is filled
         return draw_roc(
-            {"model": curve}, self.region, title=f"{self.region.title} = {value:.4f}{unit}", ax=ax
+            {"model": curve}, self.region, title=f"{self.region.title} = {value:.4f}{unit}{rule}", ax=ax
         )
 
     def _samples(self) -> tuple[Tensor, Tensor]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.metrics.functional.inputs import Values, as_counts, as_tensors, check_tensors
+from pauc_lightning.metrics.functional.ties import Tie, Window
 from pauc_lightning.region import Region
 
-Ties = Literal["half", "win"]
+Ties = Literal["roc", "half", "win"]
 Scale = Literal["ratio", "area", "mcclish"]
-
-
-SCORE_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 class PartialAUCBounds(NamedTuple):
@@ -27,47 +28,55 @@ class PartialAUCBounds(NamedTuple):
 
 
 def binary_partial_auc(
-    preds: Tensor,
-    target: Tensor,
+    preds: Values,
+    target: Values,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
     min_fpr: float = 0.0,
-    ties: Ties = "half",
+    ties: Ties = "roc",
     scale: Scale = "ratio",
     validate_args: bool = True,
 ) -> Tensor:
-    r"""Compute the partial AUC exactly: the mean credit over the pairs that the region selects.
+    r"""Compute the partial AUC exactly: the area under the ROC curve inside the region, over the region's size.
 
-    Of the :math:`n_+` positives the :math:`k = \lfloor n_+(1-\text{min\_tpr})\rfloor` lowest-scored are kept,
-    of the :math:`n_-` negatives those of descending rank
-    :math:`[\lfloor n_-\,\text{min\_fpr}\rfloor, \lfloor n_-\,\text{max\_fpr}\rfloor)`, and
+    Of the :math:`n_+` positives the :math:`k_+ = \lfloor n_+(1-\text{min\_tpr})\rfloor` lowest-scored are kept,
+    of the :math:`n_-` negatives those of descending rank :math:`[l, r)` with
+    :math:`l = \lfloor n_-\,\text{min\_fpr}\rfloor` and :math:`r = \lfloor n_-\,\text{max\_fpr}\rfloor`. If no
+    positive ties with a negative, the value is the mean over the selected pairs, which is the estimator behind the
+    paper's tables; in general
 
-    .. math:: \text{ratio} = \operatorname{mean}_{\text{kept } i,j}
-              \big(\mathbf 1[f_i^+ > f_j^-] + \tfrac12\,\mathbf 1[f_i^+ = f_j^-]\big).
+    .. math:: \text{ratio} = \frac{1}{k_+(r-l)} \int_l^r \max\big(0,\, TP(x) - (n_+ - k_+)\big)\,dx
+              \;\;\overset{\text{no ties}}{=}\;\; \operatorname{mean}_{\text{selected } i,j} \mathbf 1[f_i^+ > f_j^-],
 
-    This is the estimator behind the paper's tables: OPAUC(β) is ``max_fpr=β``, TPAUC(α, β) is ``max_fpr=β,
-    min_tpr=1-α``. The paper's α is the *fraction of positives kept*, not a bound on the true-positive rate;
-    ``min_tpr`` is such a bound and means what LibAUC's ``min_tpr`` means.
+    where TP(x), the number of positives found at the cost of x negatives, is the ROC curve in counts: samples with
+    the same score are joined by one straight line, as in scikit-learn's ``roc_curve`` and R's pROC.
 
-    The scores are compared, never transformed, so logits will do. Wins are counted in 64-bit integers and
-    divided once. Which of several equal scores at the region's edge is kept makes no difference. No table of
-    pairs is built: selection is linear in the number of samples, and only what is selected gets sorted.
+    OPAUC(β) is ``max_fpr=β``, TPAUC(α, β) is ``max_fpr=β, min_tpr=1-α``. The paper's α is the *fraction of positives
+    kept*, not a bound on the true-positive rate; ``min_tpr`` is such a bound and means what LibAUC's ``min_tpr`` means.
+
+    The scores are compared, never transformed, so logits will do. Wins are counted in 64-bit integers, the ties that
+    an edge of the region cuts (three at most) as fractions, and the division is the only rounding. No table of pairs
+    is built: selection is linear in the number of samples, and only what is selected gets sorted.
 
     Args:
-        preds: Finite scores of any floating dtype and shape; higher means more positive.
+        preds: Finite scores of any floating dtype and shape; higher means more positive. A tensor, a numpy array, a
+            list (its numbers are taken as float64) or a pandas Series.
         target: Labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
         max_fpr: Largest false-positive rate that counts; the paper's β.
         min_tpr: Smallest true-positive rate that counts; the paper's 1 - α.
         min_fpr: Smallest false-positive rate that counts; above 0 it makes a band of rates.
-        ties: ``"half"``: a positive that ties with a negative gets half the credit. ``"win"``: it gets all of
-            it, the paper's literal formula, under which a constant score is perfect.
-        scale: ``"ratio"``: the mean above, in [0, 1]. ``"area"``: ratio times the region's size, so that 1 is
+        ties: What a positive that ties with a negative is worth. ``"roc"``: what the ROC curve leaves of it in the
+            region. The two others select samples first, whichever of the tied ones, and credit the selected pairs
+            that tie afterwards; they are for comparison with published code and must not select a model.
+            ``"half"``: half a win, under which a constant score has 0.5 in *every* region, however small, where a
+            good model may have less. ``"win"``: a whole win, the paper's literal formula, under which a constant
+            score is perfect.
+        scale: ``"ratio"``: the value above, in [0, 1]. ``"area"``: ratio times the region's size, so that 1 is
             out of reach unless the region is the whole square. ``"mcclish"``: what scikit-learn's
-            ``roc_auc_score(max_fpr=...)`` returns, 0.5 for chance and 1 for perfect; one-way regions and
-            ``ties="half"`` only. It interpolates the ROC curve up to ``max_fpr`` itself instead of taking a
-            whole number of negatives. So it needs no minimal count, and :func:`convert_partial_auc` of the
-            ratio gives it only if ``max_fpr`` is a whole number of negatives and no tie between the classes
-            straddles it.
+            ``roc_auc_score(max_fpr=...)`` returns, 0.5 for chance and 1 for perfect; one-way regions only, and not
+            ``ties="win"``. It interpolates the ROC curve up to ``max_fpr`` itself instead of taking a whole number
+            of negatives. So it needs no minimal count, and :func:`convert_partial_auc` of the ratio gives it only
+            if ``max_fpr`` is a whole number of negatives.
         validate_args: Whether to look for labels other than 0 and 1 and for scores that are not finite; costs
             one pass over each tensor.
 
@@ -87,20 +96,23 @@ def binary_partial_auc(
         tensor(0.7500, dtype=torch.float64)
         >>> binary_partial_auc(preds, target, max_fpr=0.5, min_tpr=0.5)
         tensor(0.5000, dtype=torch.float64)
+        >>> binary_partial_auc([0.7] * 8, [0, 1] * 4, max_fpr=0.25)  # a constant score: what the diagonal leaves
+        tensor(0.1250, dtype=torch.float64)
     """
     region = Region(max_fpr, min_tpr, min_fpr)
     check_arguments(region, ties, scale)
-    check_tensors(preds, target, values=validate_args)
-    return compute_exact(preds, target, region, ties, scale)
+    scores, labels = as_tensors(preds, target)
+    check_tensors(scores, labels, values=validate_args)
+    return compute_exact(scores, labels, region, ties, scale)
 
 
 def partial_auc_from_counts(
-    pos_counts: Tensor,
-    neg_counts: Tensor,
+    pos_counts: Values,
+    neg_counts: Values,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
     min_fpr: float = 0.0,
-    ties: Ties = "half",
+    ties: Ties = "roc",
     scale: Scale = "ratio",
 ) -> PartialAUCBounds:
     """Compute the partial AUC of binned scores, with the range in which the exact one must lie.
@@ -108,13 +120,21 @@ def partial_auc_from_counts(
     The value treats the scores of one bin as equal. Pairs in different bins are ordered correctly; in the
     best case every positive beats the negatives of its bin (``upper``), in the worst none does (``lower``).
 
+    Whatever the scores within the bins, tied or not, the exact value lies between these two, which are therefore the
+    best bounds that the counts allow. For ``ties="roc"``: the exact ROC curve rises monotonically and passes through
+    the corners of the binned one, so between two corners it stays in their box: not above the path that goes up first
+    (``upper``) and not below the path that goes right first (``lower``). The area inside the region,
+    ∫ max(0, TP(x) - const) dx, grows with TP, so the areas of the three curves are ordered in the same way. The
+    straight line through the box, which is the ``value``, lies between the paths as well. For ``"half"`` and
+    ``"win"``: each selected pair of one bin is credited between 0 and 1.
+
     Args:
-        pos_counts: Number of positives per bin, shape (bins,), bins in ascending order of score; int64.
+        pos_counts: Number of positives per bin, shape (bins,), bins in ascending order of score; integers.
         neg_counts: Number of negatives per bin, likewise.
         max_fpr: See :func:`binary_partial_auc`, as for the other arguments.
         min_tpr: Smallest true-positive rate that counts.
         min_fpr: Smallest false-positive rate that counts.
-        ties: Credit of a positive and a negative in the same bin.
+        ties: What a positive and a negative in the same bin are worth.
         scale: Scale of all three results.
 
     Returns:
@@ -128,24 +148,27 @@ def partial_auc_from_counts(
     """
     region = Region(max_fpr, min_tpr, min_fpr)
     check_arguments(region, ties, scale)
-    if pos_counts.shape != neg_counts.shape or pos_counts.ndim != 1:
-        raise InputError(
-            "`pos_counts` and `neg_counts` must be vectors of the same length, got shapes "
-            f"{tuple(pos_counts.shape)} and {tuple(neg_counts.shape)}: count both classes in the same bins."
-        )
-    n_pos, n_neg = int(pos_counts.sum()), int(neg_counts.sum())
-    kept, first, last = _selected_counts(region, scale, n_pos, n_neg)
-    lower_scored = pos_counts.cumsum(0) - pos_counts
-    weight = torch.minimum(pos_counts, (kept - lower_scored).clamp(min=0))
-    at_or_above = neg_counts.flip(0).cumsum(0).flip(0)
-    above = at_or_above - neg_counts
+    positives, negatives = as_counts(pos_counts, neg_counts)
+    n_pos, n_neg = int(positives.sum()), int(negatives.sum())
+    window = _window(region, scale, n_pos, n_neg)
+    lower_scored = positives.cumsum(0) - positives
+    weight = torch.minimum(positives, (window.kept - lower_scored).clamp(min=0))
+    at_or_above = negatives.flip(0).cumsum(0).flip(0)
+    above = at_or_above - negatives
 
-    def value(above: Tensor, at_or_above: Tensor) -> Tensor:
-        result = _value(above, at_or_above, weight, region, scale, (n_pos, n_neg), (kept, first, last))
-        return _scalar(result, pos_counts.device)
+    def value(above: Tensor, at_or_above: Tensor, cut: Iterable[Tie] = ()) -> Tensor:
+        if scale == "mcclish":
+            area = _interpolated_area(above, at_or_above, weight, region.max_fpr * n_neg)
+            result = _mcclish(area, region, n_pos, n_neg)
+        else:
+            result = _ratio(_credit(above, at_or_above, weight, window), cut, window, region, scale)
+        return _scalar(result, positives.device)
 
     lower, upper = value(at_or_above, at_or_above), value(above, above)
-    return PartialAUCBounds(upper if ties == "win" else value(above, at_or_above), lower, upper)
+    if ties == "win":
+        return PartialAUCBounds(upper, lower, upper)
+    cut = _cut_bins(positives, negatives, above, lower_scored, window) if ties == "roc" else ()
+    return PartialAUCBounds(value(above, at_or_above, cut), lower, upper)
 
 
 def convert_partial_auc(
@@ -179,7 +202,7 @@ def convert_partial_auc(
     """
     region = Region(max_fpr, min_tpr, min_fpr)
     for scale in (source, target):
-        check_arguments(region, "half", scale)
+        check_arguments(region, "roc", scale)
     if source == target:
         return value  # not by way of the area, which would round
     chance = max_fpr**2 / 2
@@ -203,47 +226,9 @@ def check_arguments(region: Region, ties: Ties, scale: Scale) -> None:
         raise InputError(f"`scale` must be one of {get_args(Scale)}, got {scale!r}.")
     if scale == "mcclish" and (region.is_two_way or region.min_fpr > 0 or ties == "win"):
         raise InputError(
-            '`scale="mcclish"` is defined for one-way regions and ties="half" only, got '
+            '`scale="mcclish"` is defined for one-way regions and ties="roc" only, got '
             f'min_tpr={region.min_tpr!r}, min_fpr={region.min_fpr!r}, ties={ties!r}: use scale="ratio" or '
             'scale="area" for this region.'
-        )
-
-
-def check_tensors(preds: Tensor, target: Tensor, values: bool = True) -> None:
-    """Reject shapes and dtypes that do not fit and, unless told otherwise, values that make no sense."""
-    if preds.shape != target.shape:
-        raise InputError(
-            f"`preds` and `target` must have the same shape, got {tuple(preds.shape)} and "
-            f"{tuple(target.shape)}: one score and one label per sample (squeeze a trailing dimension of 1)."
-        )
-    if preds.dtype not in SCORE_DTYPES:
-        raise InputError(
-            f"`preds` must be scores of a dtype among {SCORE_DTYPES}, got {preds.dtype}: convert them with "
-            "preds.double(), or swap `preds` and `target` if these are the labels."
-        )
-    if target.is_complex():
-        raise InputError(f"`target` must be 0 or 1, got dtype {target.dtype}.")
-    if not values or preds.numel() == 0:
-        return
-    # The extremes are much cheaper than a test of every element, and NaN shows in both of them.
-    if not torch.stack(preds.aminmax()).isfinite().all():
-        bad = preds[~preds.isfinite()]
-        raise InputError(
-            f"`preds` must be finite, got {bad[0].item()} ({bad.numel()} of {preds.numel()} scores are NaN "
-            "or infinite): look for a diverged model or a division by zero before the metric."
-        )
-    if target.dtype == torch.bool:
-        return
-    if target.is_floating_point():
-        binary = bool(((target == 0) | (target == 1)).all())
-    else:
-        low, high = target.aminmax()
-        binary = bool((low >= 0) & (high <= 1))
-    if not binary:
-        bad = target[(target != 0) & (target != 1)]
-        raise InputError(
-            f"`target` must be 0 or 1, got {bad[0].item()} ({bad.numel()} of {target.numel()} labels): pass "
-            "`target == positive_class`."
         )
 
 
@@ -252,36 +237,34 @@ def compute_exact(preds: Tensor, target: Tensor, region: Region, ties: Ties, sca
     preds = preds.detach().flatten()
     if preds.dtype in (torch.float16, torch.bfloat16):
         preds = preds.float()  # exact, and sorting halves is slow or missing
-    is_positive = target.flatten() == 1
+    is_positive = target.detach().flatten() == 1
     positives = preds[is_positive]
     n_pos = positives.numel()
     n_neg = preds.numel() - n_pos
-    kept, first, last = _selected_counts(region, scale, n_pos, n_neg)
+    window = _window(region, scale, n_pos, n_neg)
 
     # Positives at -inf never enter the highest `last` negatives; cheaper than copying the negatives out.
     negatives = preds.masked_fill(is_positive, -math.inf)
-    width = last - first
-    hardest = _extremes(negatives, last, largest=True)[:width]
-    positives = _extremes(positives, kept, largest=False)
-    if kept > width and scale != "mcclish":
-        # Look up the fewer in the more: seen from a negative, the positives below it take the place of the
-        # negatives above a positive.
-        above, at_or_above = _lookup(positives, hardest)
-        selected = (width, 0, kept)
-    else:
-        below, at_or_below = _lookup(hardest, positives)
-        above, at_or_above = width - at_or_below, width - below
-        selected = (kept, 0, width)
+    highest = _extremes(negatives, window.last, largest=True)
+    lowest = _extremes(positives, window.kept, largest=False)
     if scale == "mcclish":
+        above, at_or_above = _ranks(lowest, highest)
         # Interpolation across a tie at the edge needs all negatives of that tie, the unselected ones as well.
-        edge = hardest[0]
-        at_or_above = torch.where(positives == edge, torch.count_nonzero(negatives >= edge), at_or_above)
-    at_or_above = above if ties == "win" else at_or_above
-    result = _value(above, at_or_above, None, region, scale, (n_pos, n_neg), selected)
-    return _scalar(result, preds.device)
+        edge = highest[0]
+        at_or_above = torch.where(lowest == edge, torch.count_nonzero(negatives >= edge), at_or_above)
+        area = _interpolated_area(above, at_or_above, None, region.max_fpr * n_neg)
+        return _scalar(_mcclish(area, region, n_pos, n_neg), preds.device)
+    credit = _credit_of_pairs(lowest, highest[: window.width], ties)
+    cut = _ties_at_edges(preds, is_positive, lowest, highest, window) if ties == "roc" else ()
+    return _scalar(_ratio(credit, cut, window, region, scale), preds.device)
 
 
-def _selected_counts(region: Region, scale: Scale, n_pos: int, n_neg: int) -> tuple[int, int, int]:
+def widest_float(device: torch.device) -> torch.dtype:
+    """The most precise floating dtype of a device: Apple's GPUs have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def _window(region: Region, scale: Scale, n_pos: int, n_neg: int) -> Window:
     """How many positives, and which ranks of negatives, the computation needs; an error if there are none."""
     for name, count in (("positive", n_pos), ("negative", n_neg)):
         if count == 0:
@@ -291,7 +274,7 @@ def _selected_counts(region: Region, scale: Scale, n_pos: int, n_neg: int) -> tu
             )
     kept, first, last = region.counts(n_pos, n_neg)
     if scale == "mcclish":
-        return n_pos, 0, min(n_neg, math.ceil(n_neg * region.max_fpr))
+        return Window(n_pos, n_pos, 0, min(n_neg, math.ceil(n_neg * region.max_fpr)))
     if kept == 0:
         largest = math.floor((1 - 1 / n_pos) * 1e6) / 1e6
         raise InputError(
@@ -305,7 +288,7 @@ def _selected_counts(region: Region, scale: Scale, n_pos: int, n_neg: int) -> tu
             f"(⌊{n_neg}·max_fpr⌋ = ⌊{n_neg}·min_fpr⌋ = {last}): the smallest `max_fpr` that works with this "
             f"`min_fpr` is {first + 1}/{n_neg}; write {smallest:g}."
         )
-    return kept, first, last
+    return Window(n_pos, kept, first, last)
 
 
 def _extremes(values: Tensor, count: int, largest: bool) -> Tensor:
@@ -327,16 +310,29 @@ def _lookup(ascending: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return torch.searchsorted(ascending, values), torch.searchsorted(ascending, values, right=True)
 
 
-def _value(
-    above: Tensor,
-    at_or_above: Tensor,
-    weight: Tensor | None,
-    region: Region,
-    scale: Scale,
-    totals: tuple[int, int],
-    selected: tuple[int, int, int],
-) -> float:
-    """The partial AUC from the ranks of the kept positives among the negatives.
+def _ranks(positives: Tensor, ascending_negatives: Tensor) -> tuple[Tensor, Tensor]:
+    """How many negatives are above each positive, and how many are not below it."""
+    below, at_or_below = _lookup(ascending_negatives, positives)
+    n = ascending_negatives.numel()
+    return n - at_or_below, n - below
+
+
+def _credit_of_pairs(positives: Tensor, negatives: Tensor, ties: Ties) -> Fraction:
+    """The credit of all pairs of ascending positives and negatives; a tie is worth 1/2, with ``"win"`` 1."""
+    n_pos, n_neg = positives.numel(), negatives.numel()
+    if n_pos <= n_neg:
+        above, at_or_above = _ranks(positives, negatives)
+        window = Window(n_pos, n_pos, 0, n_neg)
+    else:
+        # Look up the fewer in the more: seen from a negative, the positives below it take the place of the
+        # negatives above a positive.
+        above, at_or_above = _lookup(positives, negatives)
+        window = Window(n_neg, n_neg, 0, n_pos)
+    return _credit(above, above if ties == "win" else at_or_above, None, window)
+
+
+def _credit(above: Tensor, at_or_above: Tensor, weight: Tensor | None, window: Window) -> Fraction:
+    """The credit of the kept positives from their ranks among the negatives; a tie is worth 1/2.
 
     A positive with A negatives above it and B at or above it wins against those of rank B and later and ties
     with those of rank [A, B). Ranks are counted within the selected ones, ``[first, last)``, so its credit is
@@ -346,34 +342,87 @@ def _value(
         above: A of every kept positive (or bin), int64.
         at_or_above: B of every kept positive (or bin), int64.
         weight: Number of kept positives per entry; None means one each.
-        region: The region.
-        scale: The scale of the result.
-        totals: Number of positives and of negatives.
-        selected: Kept positives, first and last rank of the selected negatives.
+        window: Which positives and negatives count.
     """
-    if scale == "mcclish":
-        area = _interpolated_area(above, at_or_above, weight, region.max_fpr * totals[1])
-        return convert_partial_auc(area / (totals[0] * totals[1]), "area", "mcclish", region.max_fpr)
-    kept, first, last = selected
+    first, last = window.first, window.last
     lost = above.clamp(first, last) + at_or_above.clamp(first, last)
-    if weight is not None:
-        lost = lost * weight
-    # Python divides integers with one rounding, however large they are.
-    ratio = (2 * kept * last - int(lost.sum())) / (2 * kept * (last - first))
+    total = 2 * window.kept * last
+    if weight is None:
+        return Fraction(total - int(lost.sum()), 2)
+    if total < 2**63:
+        return Fraction(total - int((lost * weight).sum()), 2)
+    # Counts of billions would overflow 64 bits; Python's integers do not.
+    return Fraction(total - sum(x * w for x, w in zip(lost.tolist(), weight.tolist(), strict=True)), 2)
+
+
+def _ties_at_edges(
+    preds: Tensor, is_positive: Tensor, lowest: Tensor, highest: Tensor, window: Window
+) -> Iterator[Tie]:
+    """The ties between the classes that an edge of the window may cut: at most one for each edge.
+
+    Args:
+        preds: All scores.
+        is_positive: Which of them are positives'.
+        lowest: The kept positives in ascending order.
+        highest: The ``last`` highest negatives in ascending order.
+        window: Which positives and negatives count.
+    """
+    edges = [highest[0]]
+    if window.first > 0:
+        edges.append(highest[window.width - 1])
+    if window.bottom > 0:
+        edges.append(lowest[-1])
+    scores = torch.stack(edges)
+    ranks = torch.stack([*_lookup(lowest, scores), *_lookup(highest, scores)]).T.tolist()
+    # Keyed by the score, because several edges may cut the same tie; as keys 0.0 and -0.0 are equal.
+    for score, (pos_below, pos_upto, neg_below, neg_upto) in dict(
+        zip(scores.tolist(), ranks, strict=True)
+    ).items():
+        if pos_below == pos_upto or neg_below == neg_upto:
+            continue  # only one class has this score
+        tied = preds == score
+        positives = int(torch.count_nonzero(tied & is_positive))
+        negatives = int(torch.count_nonzero(tied)) - positives
+        if min(positives, negatives) > 0:  # unless unchecked scores are NaN
+            yield Tie(window.n_pos - pos_below - positives, positives, window.last - neg_upto, negatives)
+
+
+def _cut_bins(
+    positives: Tensor, negatives: Tensor, neg_above: Tensor, pos_below: Tensor, window: Window
+) -> Iterator[Tie]:
+    """The bins with both classes that an edge of the window cuts, at most one for each edge; all are per bin."""
+    pos_above = window.n_pos - pos_below - positives
+    is_cut = (pos_above < window.bottom) & (pos_above + positives > window.bottom)
+    for edge in (window.first, window.last):
+        is_cut |= (neg_above < edge) & (neg_above + negatives > edge)
+    is_cut &= (positives > 0) & (negatives > 0)
+    for numbers in torch.stack([pos_above, positives, neg_above, negatives])[:, is_cut].T.tolist():
+        yield Tie(*numbers)
+
+
+def _ratio(credit: Fraction, cut: Iterable[Tie], window: Window, region: Region, scale: Scale) -> float:
+    """The partial AUC from the credit of all pairs, corrected for ties that the window's edges cut."""
+    area = credit - sum((tie.excess_credit(window) for tie in cut), Fraction(0))
+    # The only rounding, however large the integers are.
+    ratio = float(area / (window.kept * window.width))
     return convert_partial_auc(ratio, "ratio", scale, region.max_fpr, region.min_tpr, region.min_fpr)
+
+
+def _mcclish(area: float, region: Region, n_pos: int, n_neg: int) -> float:
+    """McClish's scale of an area in units of one pair."""
+    return convert_partial_auc(area / (n_pos * n_neg), "area", "mcclish", region.max_fpr)
 
 
 def _interpolated_area(above: Tensor, at_or_above: Tensor, weight: Tensor | None, end: float) -> float:
     """The area under the linearly interpolated ROC curve left of ``end``, in units of one pair.
 
-    A positive lifts the curve linearly from 0 at A to 1 at B, see :func:`_value`.
+    A positive lifts the curve linearly from 0 at A to 1 at B, see :func:`_credit`.
     """
-    a, b = above.double(), at_or_above.double()
+    a, b = (ranks.to(widest_float(ranks.device)) for ranks in (above, at_or_above))
     partial = (end - a).clamp(min=0) ** 2 / (2 * (b - a)).clamp(min=1)
     area = torch.where(b <= end, end - (a + b) / 2, partial)
     return float((area if weight is None else area * weight).sum())
 
 
 def _scalar(value: float, device: torch.device) -> Tensor:
-    dtype = torch.float32 if device.type == "mps" else torch.float64  # Apple's GPUs have no float64
-    return torch.tensor(value, dtype=dtype, device=device)
+    return torch.tensor(value, dtype=widest_float(device), device=device)
