@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives.minibatch import partial_risk
 from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
@@ -58,6 +59,12 @@ class AGDSBCDObjective(StatefulPairwiseObjective):
                 f"AGD-SBCD is defined for one-way regions only, got min_tpr={min_tpr!r}: use "
                 "min_tpr=0, or another method for the two-way partial AUC, for example PAUCI or SOPA."
             )
+        if not isinstance(loops, InnerLoops):
+            raise InputError(
+                f"`loops` must be the InnerLoops that the optimizer advances, got {loops!r}: make one and give it to "
+                "both."
+            )
+        check_number("threshold_lr", threshold_lr, at_least=0)
         self.per_instance_buffers = ("lambda_", "lambda_mean")
         self.loops = loops
         self.threshold_lr = threshold_lr
@@ -65,13 +72,16 @@ class AGDSBCDObjective(StatefulPairwiseObjective):
         self.register_buffer("lambda_", torch.zeros(train_size))
         self.register_buffer("lambda_mean", torch.zeros(train_size))
 
+    def before_visit(self) -> None:
+        """A loop starts where the last one's mean is, whether or not its first batch has pairs."""
+        if self.loops.t == 0:
+            self.lambda_.copy_(self.lambda_mean)
+
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
         """The loss at the thresholds, which then move."""
         beta = self.region.beta
         if index is None:
             return beta * partial_risk(f_pos, f_neg, self.region, self.surrogate)
-        if self.loops.t == 0:
-            self.lambda_.copy_(self.lambda_mean)
         thresholds = self.lambda_[index].to(f_pos.dtype)
         risk, p_mean = weighted_row_means(f_pos, f_neg, self.surrogate, weigh_above(thresholds))
         step = -self.threshold_lr / (self.loops.k + 1) * (beta - p_mean)

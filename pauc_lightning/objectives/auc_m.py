@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pauc_lightning.arguments import check_number, check_prior
 from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.checks import as_batch, check_labels, check_normalizer, check_scores
 
 
 class AUCM(nn.Module):
@@ -33,11 +35,9 @@ class AUCM(nn.Module):
         self, prior: float | None = None, a: float = 0.0, b: float = 0.0, alpha: float = 0.0
     ) -> None:
         super().__init__()
-        if prior is not None and not 0 < prior < 1:
-            raise InputError(
-                f"`prior` is the fraction of positives in the training batches, in (0, 1), got {prior!r}: "
-                "give that fraction, or leave it out to use each batch's own."
-            )
+        check_prior(prior)
+        for name, value in (("a", a), ("b", b), ("alpha", alpha)):
+            check_number(name, value)
         self.prior = prior
         self.a = nn.Parameter(torch.tensor(float(a)))
         self.b = nn.Parameter(torch.tensor(float(b)))
@@ -63,6 +63,7 @@ class AUCM(nn.Module):
                 processes' gradients is then the gradient of the union batch.
         """
         f, y = _checked(scores, target)
+        check_normalizer(normalizer)
         normalizer = max(len(f), 1) if normalizer is None else normalizer
         p = y.sum() / max(len(y), 1) if self.prior is None else self.prior
         from_a, from_b, push = f - self.a, f - self.b, 2 * (1 + self.alpha) * f
@@ -112,10 +113,7 @@ class AUCM(nn.Module):
 
 def _checked(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Scores in float32 at least, and labels as numbers of the same type."""
-    if scores.ndim != 1 or target.shape != scores.shape:
-        raise InputError(
-            f"`scores` and `target` must be one-dimensional and equally long, got shapes "
-            f"{tuple(scores.shape)} and {tuple(target.shape)}: squeeze or index them to [batch]."
-        )
-    f = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-    return f, target.to(f.dtype)
+    f, y = as_batch(scores, target, None)
+    check_scores(f, in_unit_interval=True)
+    check_labels(y)
+    return f, y

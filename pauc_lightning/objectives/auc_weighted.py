@@ -7,8 +7,9 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from pauc_lightning.errors import InputError
+from pauc_lightning.arguments import check_flag, check_integer, check_number
 from pauc_lightning.objectives.pairwise import PairwiseObjective
+from pauc_lightning.objectives.surrogate import get_surrogate
 
 
 def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Tensor) -> Tensor:
@@ -43,12 +44,10 @@ class AUCWeighted(PairwiseObjective):
 
     def __init__(self, two_way: bool, gamma: float, unweighted_epochs: int) -> None:
         super().__init__()
-        if not gamma > 0:
-            raise InputError(f"`gamma` must be above 0, got {gamma!r}: see the class for the paper's values.")
-        if unweighted_epochs < 0:
-            raise InputError(
-                f"`unweighted_epochs` is a number of epochs, at least 0, got {unweighted_epochs!r}."
-            )
+        check_flag("two_way", two_way)
+        check_number("gamma", gamma, above=0, hint="see the class for the paper's values")
+        check_integer("unweighted_epochs", unweighted_epochs, at_least=0)
+        self.surrogate = get_surrogate("squared")
         self.two_way = two_way
         self.gamma = gamma
         self.unweighted_epochs = unweighted_epochs

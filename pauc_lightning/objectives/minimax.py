@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from pauc_lightning.arguments import check_choice, check_number, check_prior
 from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.checks import as_batch, check_labels, check_normalizer, check_scores
 from pauc_lightning.region import Region, select_count
 
 Constraint = Literal["lagrangian", "projection"]
@@ -126,8 +128,9 @@ class MinimaxObjective(nn.Module, ABC):
                ``min_tpr``   true-positive rate
     ========== ============= ============================================================================
 
-    The cost is linear in the batch, nothing is exchanged between processes, and nothing in the computation
-    waits for the device.
+    The cost is linear in the batch, and nothing is exchanged between processes. Scores outside [0, 1], NaN and labels
+    other than 0 and 1 are refused before anything is computed, for which the device is asked once (not within
+    :func:`~pauc_lightning.objectives.checks.values_are_checked`); nothing else waits for it.
     """
 
     a: nn.Parameter
@@ -153,15 +156,12 @@ class MinimaxObjective(nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
-        if prior is not None and not 0 < prior < 1:
-            raise InputError(
-                f"`prior` is the fraction of positives in the training batches, in (0, 1), got {prior!r}: give that "
-                "fraction, or leave it out to use each batch's own."
-            )
-        if not omega >= 0:
-            raise InputError(f"`omega` must be at least 0, got {omega!r}: it is the strength of a penalty.")
-        if constraint not in get_args(Constraint):
-            raise InputError(f"`constraint` must be one of {get_args(Constraint)}, got {constraint!r}.")
+        check_prior(prior)
+        check_number("omega", omega, at_least=0, hint="it is the strength of a penalty")
+        check_choice("constraint", constraint, get_args(Constraint))
+        check_number("a", a)
+        check_number("b", b)
+        check_number("gamma", gamma)
         if s_pos is not None and not self.region.is_two_way:
             raise InputError(
                 f"`s_pos` belongs to the two-way objective, got {s_pos!r} with min_tpr=0: leave it out."
@@ -177,8 +177,7 @@ class MinimaxObjective(nn.Module, ABC):
             initial["s_pos"] = (1 - a) ** 2 - 2 * (1 + gamma) if s_pos is None else s_pos
         for name, value in initial.items():
             low, high = BOXES[name]
-            if not low <= value <= high:
-                raise InputError(f"`{name}` must start in its box [{low:g}, {high:g}], got {value!r}.")
+            check_number(name, value, at_least=low, at_most=high, hint="it must start in its box")
         lowest_gamma = max(-a, b - 1) if self.region.is_two_way else b - 1
         if gamma < lowest_gamma:
             raise InputError(
@@ -214,6 +213,7 @@ class MinimaxObjective(nn.Module, ABC):
                 processes' gradients is then the gradient of the union batch, however uneven the shards.
         """
         f, y = self._checked(scores, target, index)
+        check_normalizer(normalizer)
         value: Tensor = _Objective.apply(
             self,
             self._stored_weights(index),
@@ -245,11 +245,6 @@ class MinimaxObjective(nn.Module, ABC):
             index: Position of each instance in the training set, shape ``(n,)``; for UPAUCI's stored weights.
         """
         f, y = self._checked(scores, target, index)
-        if not bool(((f >= 0) & (f <= 1)).all()):
-            raise InputError(
-                f"`scores` must be in [0, 1], got values from {f.min().item():g} to {f.max().item():g}: "
-                "give the sigmoid of the network's outputs, and no NaN."
-            )
         is_pos = y > 0
         n_pos = int(is_pos.sum())
         n_neg = len(f) - n_pos
@@ -354,23 +349,11 @@ class MinimaxObjective(nn.Module, ABC):
         """Store the selection of :meth:`initialize_`, where weights are stored."""
 
     def _checked(self, scores: Tensor, target: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Scores (in float32 at least) and labels as numbers of the same type."""
-        if scores.ndim != 1 or target.shape != scores.shape:
-            raise InputError(
-                f"`scores` and `target` must be one-dimensional and equally long, got shapes {tuple(scores.shape)} "
-                f"and {tuple(target.shape)}: squeeze or index them to (batch,)."
-            )
-        if not scores.is_floating_point():
-            raise InputError(f"`scores` must be floating-point numbers in [0, 1], got {scores.dtype}.")
-        if index is not None and (
-            index.shape != scores.shape or index.dtype not in (torch.int32, torch.int64)
-        ):
-            raise InputError(
-                f"`index` must hold one integer per score, got shape {tuple(index.shape)} of {index.dtype} for "
-                f"scores of shape {tuple(scores.shape)}."
-            )
-        f = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-        return f, target.to(f.dtype)
+        """Scores (in float32 at least) and labels as numbers of the same type, fit to be used."""
+        f, y = as_batch(scores, target, index)
+        check_scores(f, in_unit_interval=True)
+        check_labels(y)
+        return f, y
 
     def _class_weights(self, y: Tensor, normalizer: Tensor | float) -> tuple[Tensor, Tensor]:
         """The paper's y/(αp) and (1−y)/(β(1−p)), each over the normalizer; one-way, α = 1."""

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from pauc_lightning.arguments import check_integer
 from pauc_lightning.distributed import gather, gather_with_grad
 from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.checks import as_batch, check_index, check_labels, check_scores
 from pauc_lightning.objectives.surrogate import Surrogate
 
 # Pairs in one block of rows. On a CPU a block's few temporaries should stay in the cache (1 MiB each in
@@ -99,48 +101,62 @@ def weighted_row_means(
 
 
 def gather_classes(
-    scores: Tensor, target: Tensor, index: Tensor | None
+    scores: Tensor, target: Tensor, index: Tensor | None, needs_unit_scores: bool, train_size: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The batch of all ranks, split: scores of the positives, of the negatives, indices of the positives.
 
     The pairs between ranks exist only if everybody sees all scores: they are gathered with their gradient, so
     that N processes equal one process on the union batch. Scores in half precision are widened.
+
+    Args:
+        scores: Scores of this rank, shape [batch].
+        target: Its labels, 0 or 1, shape [batch].
+        index: Its samples' positions in the training set, shape [batch], where they are in use.
+        needs_unit_scores: Whether scores outside [0, 1] are refused.
+        train_size: Number of training samples, which the indices must be below.
     """
-    for name, tensor in (("target", target), ("index", index)):
-        if tensor is not None and (scores.ndim != 1 or tensor.shape != scores.shape):
-            raise InputError(
-                f"`scores` and `{name}` must be one-dimensional and equally long, got shapes "
-                f"{tuple(scores.shape)} and {tuple(tensor.shape)}: squeeze or index them to [batch]."
-            )
-    if scores.dtype in (torch.float16, torch.bfloat16):
-        scores = scores.float()
-    scores = gather_with_grad(scores)
-    columns = [(target > 0).long()] if index is None else [(target > 0).long(), index.long()]
-    labels = gather(torch.stack(columns, dim=1))
-    is_positive = labels[:, 0] == 1
-    return scores[is_positive], scores[~is_positive], None if index is None else labels[is_positive, 1]
+    f, y = as_batch(scores, target, index)
+    f, y = gather_with_grad(f), gather(y)
+    index = None if index is None else gather(index.long())
+    # Checked after the exchange: all ranks refuse a batch together, and none is left waiting for the others.
+    check_scores(f, needs_unit_scores)
+    check_labels(y)
+    if index is not None:
+        check_index(index, train_size)
+    is_positive = y == 1
+    return f[is_positive], f[~is_positive], None if index is None else index[is_positive]
 
 
 class PairwiseObjective(nn.Module, ABC):
     """A loss over the pairs of a batch, called as ``objective(scores, target, index)``.
 
     On several processes the batch is the union of the ranks' batches. A batch without positives or without
-    negatives has no pairs: the loss is 0, its gradient is 0, and no state changes.
+    negatives has no pairs: the loss is 0, its gradient is 0, and no per-instance state changes. A batch with scores or
+    labels that cannot be used is refused before anything is written.
     """
+
+    surrogate: Surrogate
+    train_size: int = 0
+    """Number of training samples, where there is state for each."""
 
     def forward(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> Tensor:
         """The loss of the batch.
 
         Args:
-            scores: Scores in [0, 1] (the sigmoid of the logits), shape [batch].
-            target: 1 (or anything above 0) for positives, 0 for negatives, shape [batch].
+            scores: Scores in [0, 1] (the sigmoid of the logits), shape [batch]; with the logistic surrogate any.
+            target: 1 for positives, 0 for negatives, shape [batch].
             index: Position of each sample in the training set, shape [batch]; used by objectives with
                 per-instance state while they train.
 
         Returns:
             A scalar.
         """
-        f_pos, f_neg, index = gather_classes(scores, target, self._index_in_use(index))
+        index = self._index_in_use(index)
+        f_pos, f_neg, index = gather_classes(
+            scores, target, index, self.surrogate.needs_unit_scores, self.train_size
+        )
+        if index is not None:
+            self.before_visit()
         if len(f_pos) == 0 or len(f_neg) == 0:
             return (scores * 0).sum()
         return self.pair_loss(f_pos, f_neg, index)
@@ -148,6 +164,9 @@ class PairwiseObjective(nn.Module, ABC):
     def _index_in_use(self, index: Tensor | None) -> Tensor | None:
         """What of ``index`` the loss needs: nothing, without state."""
         return None
+
+    def before_visit(self) -> None:
+        """Called with every batch that may change the state, also with one that lacks a class."""
 
     @abstractmethod
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
@@ -180,10 +199,7 @@ class StatefulPairwiseObjective(PairwiseObjective):
 
     def __init__(self, train_size: int) -> None:
         super().__init__()
-        if train_size < 1:
-            raise InputError(
-                f"`train_size` is the number of training samples, at least 1, got {train_size!r}."
-            )
+        check_integer("train_size", train_size, at_least=1, hint="it is the number of training samples")
         self.train_size = train_size
         self._variables: dict[str, Tensor] = {}
 

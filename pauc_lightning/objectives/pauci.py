@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from pauc_lightning.errors import InputError
+from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.minimax import Constraint, MinimaxObjective
 
 
@@ -58,8 +58,7 @@ class PAUCI(MinimaxObjective):
         s_pos: float | None = None,
     ) -> None:
         super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
-        if not kappa > 0:
-            raise InputError(f"`kappa` must be positive, got {kappa!r}: the paper tunes it in [2, 6].")
+        check_number("kappa", kappa, above=0, hint="the paper tunes it in [2, 6]")
         self.kappa = kappa
         if kappa > 2 + 2 * omega:
             warnings.warn(

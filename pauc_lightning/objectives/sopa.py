@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.minibatch import partial_risk
 from pauc_lightning.objectives.pairwise import (
     StatefulPairwiseObjective,
@@ -70,6 +71,9 @@ class SOPA(StatefulPairwiseObjective):
         surrogate: SurrogateName = "squared",
     ) -> None:
         super().__init__(train_size)
+        check_number("threshold_lr", threshold_lr, at_least=0)
+        check_number("outer_threshold_lr", outer_threshold_lr, at_least=0)
+        check_number("dual_lr", dual_lr, at_least=0)
         self.region = Region(max_fpr, min_tpr)
         self.per_instance_buffers = ("s", "y") if self.region.is_two_way else ("s",)
         self.threshold_lr = threshold_lr

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from pauc_lightning.errors import InputError
+from pauc_lightning.arguments import check_flag, check_number
 from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
 from pauc_lightning.objectives.surrogate import SurrogateName, get_surrogate
 
@@ -70,12 +70,11 @@ class SOPAS(StatefulPairwiseObjective):
         surrogate: SurrogateName = "squared",
     ) -> None:
         super().__init__(train_size)
+        check_flag("two_way", two_way)
         for name, temperature in (("lambda_", lambda_), ("tau", tau)):
-            if not temperature > 0:
-                raise InputError(f"`{name}` is a temperature above 0, got {temperature!r}: try 1.0.")
+            check_number(name, temperature, above=0, hint="it is a temperature; try 1.0")
         for name, rate in (("u_rate", u_rate), ("w_rate", w_rate)):
-            if not 0 < rate <= 1:
-                raise InputError(f"`{name}` is a rate in (0, 1], got {rate!r}: the paper uses 0.9.")
+            check_number(name, rate, above=0, at_most=1, hint="it is a rate; the paper uses 0.9")
         self.two_way = two_way
         self.per_instance_buffers = ("log_u",)
         self.lambda_ = lambda_

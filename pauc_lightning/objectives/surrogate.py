@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pauc_lightning.errors import InputError
+from pauc_lightning.arguments import check_choice
 
 SurrogateName = Literal["squared", "logistic"]
 
@@ -27,18 +27,25 @@ class Surrogate:
 
     value: Callable[[Tensor], Tensor]
     derivative: Callable[[Tensor], Tensor]
+    needs_unit_scores: bool
+    """Whether scores must be in [0, 1]: where a gap exceeds 1, the squared loss punishes it for being right."""
 
 
 SURROGATES: dict[SurrogateName, Surrogate] = {
     # ℓ(s) = (1 − s)², the paper's choice for every method of its comparison
-    "squared": Surrogate(value=lambda s: (1 - s).square(), derivative=lambda s: 2 * (s - 1)),
+    "squared": Surrogate(
+        value=lambda s: (1 - s).square(), derivative=lambda s: 2 * (s - 1), needs_unit_scores=True
+    ),
     # ℓ(s) = log(1 + e^{−s}), the choice of Yao et al. 2022
-    "logistic": Surrogate(value=lambda s: functional.softplus(-s), derivative=lambda s: -torch.sigmoid(-s)),
+    "logistic": Surrogate(
+        value=lambda s: functional.softplus(-s),
+        derivative=lambda s: -torch.sigmoid(-s),
+        needs_unit_scores=False,
+    ),
 }
 
 
 def get_surrogate(name: SurrogateName) -> Surrogate:
     """The surrogate called ``name``."""
-    if name not in SURROGATES:
-        raise InputError(f"`surrogate` is one of {sorted(SURROGATES)}, got {name!r}.")
+    check_choice("surrogate", name, get_args(SurrogateName))
     return SURROGATES[name]

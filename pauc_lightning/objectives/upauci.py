@@ -7,8 +7,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from pauc_lightning.arguments import check_choice, check_integer, check_number
 from pauc_lightning.distributed import gather
 from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.checks import check_index
 from pauc_lightning.objectives.minimax import UNIT_BOX, Constraint, MinimaxObjective
 
 Weights = Literal["closed_form", "ascent"]
@@ -74,17 +76,16 @@ class UPAUCI(MinimaxObjective):
         c: float = 1.0,
     ) -> None:
         super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
-        if weights not in get_args(Weights):
-            raise InputError(f"`weights` must be one of {get_args(Weights)}, got {weights!r}.")
-        if not 0 <= c <= 1:
-            raise InputError(f"`c` must start in its box [0, 1], got {c!r}.")
-        if not c_step > 0:
-            raise InputError(f"`c_step` must be positive, got {c_step!r}.")
-        if weights == "ascent" and (train_size is None or train_size < 1):
+        check_choice("weights", weights, get_args(Weights))
+        check_number("c", c, at_least=0, at_most=1, hint="it must start in its box")
+        check_number("c_step", c_step, above=0)
+        if weights == "ascent" and train_size is None:
             raise InputError(
-                f"`train_size` must be the number of training instances for weights='ascent', got {train_size!r}: "
-                "there is one stored weight per instance."
+                "`train_size` must be the number of training instances for weights='ascent', got None: there is one "
+                "stored weight per instance."
             )
+        if train_size is not None:
+            check_integer("train_size", train_size, at_least=1, hint="it is the number of training instances")
         self.weights = weights
         self.c_step = c_step
         stored = torch.full((train_size,), float(c)) if weights == "ascent" and train_size else None
@@ -139,7 +140,7 @@ class UPAUCI(MinimaxObjective):
         return self._stored(index)[2] if self.training and self.c is not None else None
 
     def _stored(self, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """All stored weights, the index as int64, and the weights at it; checked without waiting for the device."""
+        """All stored weights, the index as int64, and the weights at it."""
         if self.c is None:
             raise InputError(
                 f"`ascend_` is for weights='ascent', but this objective has weights={self.weights!r}."
@@ -150,13 +151,8 @@ class UPAUCI(MinimaxObjective):
                 "or use weights='closed_form'."
             )
         index = index.long()
-        try:
-            return self.c, index, self.c.index_select(0, index)
-        except IndexError as error:  # the CPU's check; on a GPU the kernel's own assertion fails
-            raise InputError(
-                f"`index` must be in [0, {len(self.c)}), got values from {int(index.min())} to {int(index.max())}: "
-                f"`train_size` is {len(self.c)}; is it the training set's size, and are these positions in it?"
-            ) from error
+        check_index(index, len(self.c))
+        return self.c, index, self.c.index_select(0, index)
 
     def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
         if self.c is None:

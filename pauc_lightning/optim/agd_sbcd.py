@@ -8,6 +8,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from pauc_lightning.arguments import check_integer, check_number
 from pauc_lightning.errors import InputError
 
 
@@ -27,8 +28,7 @@ class InnerLoops:
     """
 
     def __init__(self, first_length: int = 50) -> None:
-        if first_length < 1:
-            raise InputError(f"`first_length` is a number of iterations, at least 1, got {first_length!r}.")
+        check_integer("first_length", first_length, at_least=1, hint="it is a number of iterations")
         self.first_length = first_length
         self.k = 0
         self.t = 0
@@ -83,10 +83,12 @@ class AGDSBCD(torch.optim.Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         for name, value in (("lr", lr), ("mu", mu), ("gamma", gamma)):
-            if not value > 0:
-                raise InputError(f"`{name}` must be above 0, got {value!r}.")
-        if weight_decay < 0:
-            raise InputError(f"`weight_decay` must not be negative, got {weight_decay!r}: 0 switches it off.")
+            check_number(name, value, above=0)
+        check_number("weight_decay", weight_decay, at_least=0, hint="0 switches it off")
+        if not isinstance(loops, InnerLoops):
+            raise InputError(
+                f"`loops` must be the InnerLoops that the objective reads, got {loops!r}: make one and give it to both."
+            )
         super().__init__(params, {"lr": lr, "mu": mu, "gamma": gamma, "weight_decay": weight_decay})
         self.loops = loops
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from pauc_lightning.arguments import check_flag, check_number
 from pauc_lightning.errors import InputError
 
 Bound: TypeAlias = "float | Tensor"
@@ -78,23 +79,40 @@ class ASGDA(Optimizer):
         weight_decay: float = 0.0,
         warm_start: bool = False,
     ) -> None:
+        given = {
+            "lr": lr,
+            "iota_descent": iota_descent,
+            "iota_ascent": iota_ascent,
+            "weight_decay": weight_decay,
+        }
+        for name, value in {**given, **({} if lr_ascent is None else {"lr_ascent": lr_ascent})}.items():
+            check_number(name, value, at_least=0)
+        for name, value in (("k", k), ("m", m)):
+            check_number(name, value, above=0)
+        check_flag("warm_start", warm_start)
         self._ascent_defaults = {"lr": lr / 16 if lr_ascent is None else lr_ascent, "iota": iota_ascent}
         self._pending: list[list[Tensor] | None] | None = None
+        self._departure: list[tuple[int, list[Tensor]]] | None = None
         defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "warm_start": warm_start, "ascent": False, "box": None, "t": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group, with the step size and forgetting factor of its direction unless it brings its own."""
         group = dict(param_group)
+        if "params" not in group:
+            raise InputError(
+                f"A parameter group needs the key 'params', got the keys {sorted(group)}: add the parameters."
+            )
         if not isinstance(group["params"], (Tensor, set)):
             group["params"] = list(group["params"])  # it may be a generator, and its length is needed
         if group.get("ascent", False):
             group = {**self._ascent_defaults, **group}
         for name in ("lr", "iota", "weight_decay", "k", "m"):
             value = group.get(name, self.defaults[name])
-            if not value >= 0 or (name in ("k", "m") and value == 0):
-                accepted = "positive" if name in ("k", "m") else "at least 0"
-                raise InputError(f"`{name}` must be {accepted}, got {value!r}.")
+            if name in ("k", "m"):
+                check_number(name, value, above=0)
+            else:
+                check_number(name, value, at_least=0)
         n_params = 1 if isinstance(group["params"], Tensor) else len(group["params"])
         group["box"] = _box_per_parameter(group.get("box", self.defaults["box"]), n_params)
         super().add_param_group(group)
@@ -127,8 +145,12 @@ class ASGDA(Optimizer):
             with torch.enable_grad():
                 losses.append(closure())
         self.move()
-        with torch.enable_grad():
-            losses.append(closure())
+        try:
+            with torch.enable_grad():
+                losses.append(closure())
+        except BaseException:  # an interruption as well: nobody shall find the optimizer halfway
+            self.undo_move()
+            raise
         self.refresh()
         return losses[0]
 
@@ -146,6 +168,7 @@ class ASGDA(Optimizer):
             return
         bounds = [[box() if callable(box) else box for box in group["box"]] for group in self.param_groups]
         pending: list[list[Tensor] | None] = []
+        self._departure = [(group["t"], [x.clone() for x in group["params"]]) for group in self.param_groups]
         for group, group_bounds in zip(self.param_groups, bounds, strict=True):
             x, v, rho = group["params"], self._estimators(group), _rho(group)
             goal = torch._foreach_mul(v, group["lr"] if group["ascent"] else -group["lr"])
@@ -178,7 +201,21 @@ class ASGDA(Optimizer):
             torch._foreach_copy_(estimators, gradients)
             if kept is not None:
                 torch._foreach_add_(estimators, kept)
-        self._pending = None
+        self._pending = self._departure = None
+
+    @torch.no_grad()
+    def undo_move(self) -> None:
+        """Go back to where :meth:`move` left from, bit by bit, if its step has not been completed.
+
+        For an evaluation at the new point that fails, as with a loss that is not finite: the parameters and the
+        estimators are then those before the step.
+        """
+        if self._departure is None:
+            return
+        for group, (t, points) in zip(self.param_groups, self._departure, strict=True):
+            torch._foreach_copy_(group["params"], points)
+            group["t"] = t
+        self._pending = self._departure = None
 
     def state_dict(self) -> dict[str, Any]:
         """Step counts, options and estimators. Boxes are left out: they belong to the code, not to the run."""
@@ -199,7 +236,7 @@ class ASGDA(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._pending = None
+        self._pending = self._departure = None
 
     def _estimators(self, group: dict[str, Any]) -> list[Tensor]:
         """The estimator v of every parameter of the group, made on first use."""

@@ -228,7 +228,7 @@ def test_surrogate_selects_another_quantile(beta: float, sign: int) -> None:
     losses' distribution, so for large κ β̃ − β ≈ (π²/6κ²)·(slope of their density at s'), which is negative in an
     upper tail: softplus counts fewer hard negatives than asked for.
     """
-    spread, b, gamma = 0.2, 0.4, -0.4
+    spread, b, gamma = 0.17, 0.4, -0.4
     normal = NormalDist(0.86, spread)
     N = np.array([normal.inv_cdf((i + 0.5) / 4000) for i in range(4000)])
     f_neg = -0.2 + np.sqrt(N - 0.12)  # solves (f − 0.4)² + 1.2 f = N

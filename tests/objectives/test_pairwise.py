@@ -101,7 +101,7 @@ def test_surrogates(name: SurrogateName) -> None:
     (slope,) = torch.autograd.grad(surrogate.value(gaps).sum(), gaps)
     torch.testing.assert_close(surrogate.derivative(gaps.detach()), slope)
     assert torch.isfinite(surrogate.value(torch.tensor([-1e4, 1e4]))).all()
-    with pytest.raises(InputError, match=r"`surrogate` is one of .*, got 'hinge'"):
+    with pytest.raises(InputError, match=r"`surrogate` must be one of squared, logistic, got 'hinge'"):
         get_surrogate("hinge")  # type: ignore[arg-type]
 
 
@@ -190,14 +190,16 @@ def test_half_precision_is_widened_and_shapes_are_checked() -> None:
         torch.tensor([0.5, 0.25, 1.0], dtype=torch.bfloat16),
         torch.tensor([0.0, 1.0, 1.0]),
         torch.tensor([7, 8, 9]),
+        needs_unit_scores=True,
+        train_size=10,
     )
     assert (f_pos.tolist(), f_neg.tolist(), f_pos.dtype) == ([0.25, 1.0], [0.5], torch.float32)
     assert index is not None
     assert index.tolist() == [8, 9]
     with pytest.raises(InputError, match=r"`scores` and `target` must be .*got shapes \(2, 1\) and \(2,\)"):
-        gather_classes(torch.zeros(2, 1), torch.zeros(2), None)
-    with pytest.raises(InputError, match=r"`scores` and `index` must be .*got shapes \(2,\) and \(3,\)"):
-        gather_classes(torch.zeros(2), torch.zeros(2), torch.zeros(3))
+        gather_classes(torch.zeros(2, 1), torch.zeros(2), None, True, 1)
+    with pytest.raises(InputError, match=r"`index` must hold one integer per score, got shape \(3,\)"):
+        gather_classes(torch.zeros(2), torch.zeros(2), torch.zeros(3).long(), True, 1)
 
 
 # ---------------------------------------------------------------------------------------- state
@@ -257,7 +259,7 @@ def test_eval_needs_no_index_and_touches_no_state(name: str) -> None:
 
 
 def test_train_size_is_checked() -> None:
-    with pytest.raises(InputError, match="`train_size` is the number of training samples, at least 1, got 0"):
+    with pytest.raises(InputError, match="`train_size` must be a whole number, at least 1, got 0"):
         SOPA(0, max_fpr=0.3)
 
 

@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives import PAUCI, UPAUCI, MinimaxObjective
+from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.objectives.minimax import BOXES
 
 Constraint = Literal["lagrangian", "projection"]
@@ -222,14 +223,17 @@ def test_average_over_uneven_shards_is_the_union(
 
 @every_objective
 def test_step_never_waits_for_the_device(make: Factory, min_tpr: float, constraint: Constraint) -> None:
-    """Meta tensors have no values: reading one, as a synchronisation would, raises."""
+    """Meta tensors have no values: reading one, as a synchronisation would, raises. Only the checks do."""
     for prior in (0.4, None):
         objective = make(min_tpr, constraint, prior).to("meta")
         scores = torch.rand(N, device="meta").requires_grad_()
         target, index = torch.zeros(N, device="meta"), torch.zeros(N, device="meta", dtype=torch.long)
-        objective(scores, target, index, normalizer=torch.tensor(3.0, device="meta")).backward()
-        if isinstance(objective, UPAUCI) and objective.c is not None:
-            objective.ascend_(scores.detach(), target, index)
+        with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+            objective(scores, target, index)
+        with values_are_checked():
+            objective(scores, target, index, normalizer=torch.tensor(3.0, device="meta")).backward()
+            if isinstance(objective, UPAUCI) and objective.c is not None:
+                objective.ascend_(scores.detach(), target, index)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -314,10 +318,10 @@ def test_too_sharp_for_concavity_warns_once() -> None:
         (lambda: PAUCI(0.3, omega=-1.0), "`omega`"),
         (lambda: PAUCI(0.3, kappa=0.0), "`kappa`"),
         (lambda: PAUCI(0.3, kappa=float("nan")), "`kappa`"),
-        (lambda: PAUCI(0.3, a=1.5), r"`a` must start in its box \[0, 1\], got 1.5"),
+        (lambda: PAUCI(0.3, a=1.5), r"`a` must be a finite number in \[0, 1\], got 1.5"),
         (lambda: PAUCI(0.3, s_neg=6.0), "`s_neg`"),
         (lambda: PAUCI(0.3, s_pos=-1.0), "`s_pos` belongs to the two-way"),
-        (lambda: PAUCI(0.3, 0.6, s_pos=2.0), "`s_pos` must start"),
+        (lambda: PAUCI(0.3, 0.6, s_pos=2.0), r"`s_pos` must be a finite number in \[-4, 1\]"),
         (lambda: PAUCI(0.3, 0.6, a=0.2, gamma=-0.5), "`gamma` must start at or above -0.2"),
         (lambda: PAUCI(0.3, constraint="none"), "`constraint`"),  # type: ignore[arg-type]
     ],
@@ -335,11 +339,15 @@ def test_bad_inputs() -> None:
         objective(scores, target[:3])
     with pytest.raises(InputError, match="floating-point"):
         objective(target, target)
+    with pytest.raises(InputError, match="`scores` must be a tensor, got list"):
+        objective([0.1], target)
     with pytest.raises(InputError, match="`index` must hold one integer"):
         objective(scores, target, torch.rand(4))
     with pytest.raises(InputError, match="0 positives and 4 negatives"):
         objective.initialize_(scores, torch.zeros(4))
     with pytest.raises(InputError, match=r"`scores` must be in \[0, 1\]"):
         objective.initialize_(scores + 1, target)
-    with pytest.raises(InputError, match="no NaN"):
+    with pytest.raises(InputError, match="4 NaN or infinite values among 4"):
         objective.initialize_(scores * torch.nan, target)
+    with pytest.raises(InputError, match="`normalizer` must be a finite number above 0, got 0"):
+        objective(scores, target, normalizer=0)

@@ -155,7 +155,7 @@ def test_two_processes_equal_one_on_the_union_batch() -> None:
         (lambda: UPAUCI(0.3, weights="best"), "`weights`"),  # type: ignore[arg-type]
         (lambda: UPAUCI(0.3, weights="ascent"), "`train_size` must be the number"),
         (lambda: UPAUCI(0.3, weights="ascent", train_size=0), "`train_size`"),
-        (lambda: UPAUCI(0.3, c=1.5), "`c` must start"),
+        (lambda: UPAUCI(0.3, c=1.5), r"`c` must be a finite number in \[0, 1\]"),
         (lambda: UPAUCI(0.3, c_step=0.0), "`c_step`"),
     ],
 )

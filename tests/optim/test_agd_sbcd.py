@@ -71,7 +71,7 @@ def in_numpy(batches: list[Batch]) -> list[tuple[Array, Array]]:
             x, target, index = (part.numpy() for part in batch)
             pos, neg = np.flatnonzero(target), np.flatnonzero(1 - target)
             gradient, new_lam = np.zeros(2), lam.copy()
-            for i in pos:
+            for i in pos if len(neg) else []:  # no pairs, no step of λ
                 above = 0
                 for j in neg:
                     gap = v @ (x[i] - x[j])
@@ -92,9 +92,15 @@ def in_numpy(batches: list[Batch]) -> list[tuple[Array, Array]]:
         k += 1
 
 
-def test_inner_and_outer_steps_against_numpy() -> None:
-    """Loops of 2, 8 and 18 iterations (the last one cut short): two outer steps."""
+@pytest.mark.parametrize("one_class", [{}, {2: 0, 10: 1}, {2: 1, 3: 0, 9: 1}], ids=str)
+def test_inner_and_outer_steps_against_numpy(one_class: dict[int, int]) -> None:
+    """Loops of 2, 8 and 18 iterations (the last one cut short): two outer steps. Some batches, such as the loops'
+    first ones at 2 and 10, have one class only: no pairs, but the loop begins at the mean of the one before.
+    """
     batches = linear_batches(14)
+    for number, label in one_class.items():
+        x, target, index = batches[number]
+        batches[number] = (x[target == label], target[target == label], index[target == label])
     network, objective, optimizer = build()
     for batch, (v, lam) in zip(batches, in_numpy(batches), strict=True):
         train(network, objective, optimizer, [batch])
@@ -132,9 +138,11 @@ def test_parameters_without_gradient_stay_exactly_where_they_are() -> None:
 
 def test_bad_settings_are_named() -> None:
     parameters = [nn.Parameter(torch.zeros(1))]
-    with pytest.raises(InputError, match="`mu` must be above 0, got 0"):
+    with pytest.raises(InputError, match="`mu` must be a finite number above 0, got 0"):
         AGDSBCD(parameters, loops=InnerLoops(), mu=0)
-    with pytest.raises(InputError, match="`weight_decay` must not be negative, got -1"):
+    with pytest.raises(InputError, match="`weight_decay` must be a finite number of at least 0, got -1"):
         AGDSBCD(parameters, loops=InnerLoops(), weight_decay=-1)
-    with pytest.raises(InputError, match="`first_length` is a number of iterations, at least 1, got 0"):
+    with pytest.raises(InputError, match="`first_length` must be a whole number, at least 1, got 0"):
         InnerLoops(0)
+    with pytest.raises(InputError, match="`loops` must be the InnerLoops"):
+        AGDSBCD(parameters, loops=50)  # type: ignore[arg-type]

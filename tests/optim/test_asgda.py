@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives import PAUCI, UPAUCI, MinimaxObjective
+from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.objectives.minimax import BOXES, Constraint
 from pauc_lightning.optim import ASGDA
 
@@ -537,8 +538,36 @@ def test_step_never_waits_for_the_device() -> None:
             network(torch.rand(8, 4, device="meta"))[:, 0].sigmoid(), torch.ones(8, device="meta")
         ).backward()
 
-    for _ in range(2):
-        opt.step(closure)
+    with values_are_checked():  # the objective would look at the scores
+        for _ in range(2):
+            opt.step(closure)
+
+
+@pytest.mark.parametrize(("iota", "failing"), [(0.5, 1), (0.5, 2), (1e9, 1)], ids=["first", "second", "only"])
+def test_an_evaluation_that_fails_leaves_everything_as_it_was(iota: float, failing: int) -> None:
+    """Parameters, estimators and step counts are those before the step, to the bit."""
+    network, loss_fn, opt = make_problem()
+    for group in opt.param_groups:
+        group["iota"] = iota
+    for step in range(3):
+        opt.step(evaluation(network, loss_fn, opt, step))
+    assert opt.evaluations_per_step == (2 if iota < 1 else 1)
+    evaluate, calls = evaluation(network, loss_fn, opt, 3), []
+
+    def fails() -> Tensor:
+        calls.append(network.weight.detach().clone())
+        if len(calls) == failing:
+            raise ZeroDivisionError
+        return evaluate()
+
+    before = copy.deepcopy((network.state_dict(), loss_fn.state_dict(), opt.state_dict()))
+    with pytest.raises(ZeroDivisionError):
+        opt.step(fails)
+    assert torch.equal(calls[-1], before[0]["weight"]) == ((iota, failing) == (0.5, 1))  # else it had moved
+    after = (network.state_dict(), loss_fn.state_dict(), opt.state_dict())
+    torch.testing.assert_close(after, before, rtol=0, atol=0)
+    with pytest.raises(InputError, match="only completes a step"):
+        opt.step()
 
 
 def test_group_of_several_types() -> None:
@@ -557,11 +586,13 @@ def test_group_of_several_types() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr": -1.0}, "`lr` must be at least 0, got -1.0"),
+        ({"lr": -1.0}, "`lr` must be a finite number of at least 0, got -1.0"),
         ({"lr": float("nan")}, "`lr`"),
-        ({"k": 0.0}, "`k` must be positive"),
-        ({"m": 0.0}, "`m` must be positive"),
-        ({"iota_descent": -0.1}, "`iota`"),
+        ({"k": 0.0}, "`k` must be a finite number above 0, got 0.0"),
+        ({"m": 0.0}, "`m` must be a finite number above 0, got 0.0"),
+        ({"iota_descent": -0.1}, "`iota_descent`"),
+        ({"iota_ascent": float("inf")}, "`iota_ascent`"),
+        ({"warm_start": "no"}, "`warm_start` must be true or false"),
         ({"weight_decay": -0.1}, "`weight_decay`"),
     ],
 )
@@ -595,8 +626,12 @@ def test_step_sizes_by_direction() -> None:
 
 def test_bad_ascent_options_and_sparse_gradients() -> None:
     x = nn.Parameter(torch.ones(2))
-    with pytest.raises(InputError, match="`lr`"):
+    with pytest.raises(InputError, match="`lr_ascent`"):
         ASGDA([{"params": [x], "ascent": True}], lr_ascent=-1.0)
+    with pytest.raises(InputError, match="`lr` must be a finite number of at least 0, got -2"):
+        ASGDA([{"params": [x], "lr": -2}])
+    with pytest.raises(InputError, match=r"needs the key 'params', got the keys \['lr'\]"):
+        ASGDA([{"lr": 1.0}])
     opt = ASGDA([x])
     x.grad = torch.tensor([1.0, 0.0]).to_sparse()
     with pytest.raises(InputError, match="sparse"):

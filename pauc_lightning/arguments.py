@@ -1,0 +1,93 @@
+"""Checks of constructor arguments: one sentence that names the argument, the value received and what is accepted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from pauc_lightning.errors import InputError
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    hint: str = "",
+) -> None:
+    """Refuse what is not a finite number within the bounds that are given.
+
+    Args:
+        name: The argument, as the user wrote it.
+        value: What the user gave for it.
+        at_least: Smallest value that is accepted.
+        above: Bound that is too small itself.
+        at_most: Largest value that is accepted.
+        below: Bound that is too large itself.
+        hint: What to do, added after a colon.
+
+    Example:
+        >>> check_number("kappa", 2, above=0)
+        >>> check_number("kappa", float("nan"), above=0, hint="try 2")
+        Traceback (most recent call last):
+        pauc_lightning.errors.InputError: `kappa` must be a finite number above 0, got nan: try 2.
+    """
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not (
+        math.isfinite(number)
+        and (at_least is None or number >= at_least)
+        and (above is None or number > above)
+        and (at_most is None or number <= at_most)
+        and (below is None or number < below)
+    ):
+        bounds = _bounds(at_least, above, at_most, below)
+        _refuse(name, f"a finite number{bounds}", value, hint)
+
+
+def check_integer(name: str, value: Any, *, at_least: int, hint: str = "") -> None:
+    """Refuse what is not a whole number of at least ``at_least``; a float such as 2.0 is not one either.
+
+    Example:
+        >>> check_integer("width", 2.5, at_least=1)
+        Traceback (most recent call last):
+        pauc_lightning.errors.InputError: `width` must be a whole number, at least 1, got 2.5.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        _refuse(name, f"a whole number, at least {at_least}", value, hint)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: ``"false"`` would count as true."""
+    if not isinstance(value, bool):
+        _refuse(name, "true or false", value, "")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse what is none of the names in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        _refuse(name, f"one of {', '.join(choices)}", value, "")
+
+
+def check_prior(prior: Any) -> None:
+    """Refuse what is neither None nor a fraction of positives strictly between 0 and 1."""
+    if prior is not None:
+        hint = "it is the fraction of positives in the training batches; leave it out to use each batch's own"
+        check_number("prior", prior, above=0, below=1, hint=hint)
+
+
+def _bounds(at_least: float | None, above: float | None, at_most: float | None, below: float | None) -> str:
+    if (at_least is not None or above is not None) and (at_most is not None or below is not None):
+        low = f"[{at_least:g}" if at_least is not None else f"({above:g}"
+        high = f"{at_most:g}]" if at_most is not None else f"{below:g})"
+        return f" in {low}, {high}"
+    words = (("of at least", at_least), ("above", above), ("of at most", at_most), ("below", below))
+    return "".join(f" {word} {bound:g}" for word, bound in words if bound is not None)
+
+
+def _refuse(name: str, accepted: str, value: Any, hint: str) -> None:
+    raise InputError(f"`{name}` must be {accepted}, got {value!r}{f': {hint}' if hint else ''}.")
