@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pauc_lightning.data.base import Source
-from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles
+from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles, shown
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.errors import InputError
 
@@ -65,23 +65,36 @@ class ImageFolderLT(ImageDataModule):
 
 def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
     """The images of a folder: their paths below it, their class ids, and the names of the classes."""
+    try:
+        return _list_images(root)
+    except OSError as error:
+        place = shown(error.filename or root)
+        raise InputError(
+            f"`root={shown(root)}` cannot be read: {place}: {error.strerror or error}. Make it readable, or move it "
+            "out of the folder."
+        ) from error
+
+
+def _list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
     if not root.is_dir():
-        raise InputError(f"`root={root}` is not a folder: give the folder that has a subfolder per class.")
+        kind = "is a file" if root.exists() else "does not exist"
+        raise InputError(f"`root={shown(root)}` {kind}: give the folder that has a subfolder per class.")
     folders = _subfolders(root)
     if folders and all(folder.name.lower() in _PART_NAMES for folder in folders):
         folders = [folder for part in folders for folder in _subfolders(part)]
+    _refuse_loops(root, folders)
     names = {folder.name for folder in folders}
     classes = sorted(names, key=int) if all(name.isdecimal() for name in names) else sorted(names)
     if len(classes) < 2:
         raise InputError(
-            f"`root={root}` has {len(classes)} subfolders with images, but at least two classes are needed: "
+            f"`root={shown(root)}` has {len(classes)} subfolders with images, but at least two classes are needed: "
             "expected root/<class>/<image> or root/train/<class>/<image>."
         )
     ids = {name: label for label, name in enumerate(classes)}
     images = sorted(
         (ids[folder.name], f"{place}/{name}")
         for folder in folders
-        for directory, _, files in os.walk(folder)
+        for directory, _, files in os.walk(folder, onerror=_raise)
         for place in [Path(directory).relative_to(root).as_posix()]
         for name in files
         if name.lower().endswith(EXTENSIONS) and not name.startswith(".")
@@ -89,11 +102,27 @@ def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
     empty = sorted(set(classes) - {classes[label] for label, _ in images})
     if empty:
         raise InputError(
-            f"`root={root}` has classes without images: {', '.join(empty[:5])}. Remove the folders, or "
-            f"convert their images to one of {', '.join(EXTENSIONS)}."
+            f"`root={shown(root)}` has classes without images: {', '.join(map(shown, empty[:5]))}. Remove the folders, "
+            f"or convert their images to one of {', '.join(EXTENSIONS)}."
         )
     return [name for _, name in images], [label for label, _ in images], classes
 
 
 def _subfolders(folder: Path) -> list[Path]:
     return sorted(child for child in folder.iterdir() if child.is_dir() and not child.name.startswith("."))
+
+
+def _refuse_loops(root: Path, folders: Sequence[Path]) -> None:
+    """Refuse a class folder that is a link to a folder it lies in: every image would be in it too."""
+    inside = root.resolve()
+    for folder in folders:
+        if folder.is_symlink() and inside.is_relative_to(folder.resolve()):
+            raise InputError(
+                f"`root={shown(root)}`: {shown(folder)} is a link to {shown(folder.resolve())}, which contains it. "
+                "Remove the link."
+            )
+
+
+def _raise(error: OSError) -> None:
+    """What os.walk is to do about a folder that it cannot read; by default it passes over it in silence."""
+    raise error

@@ -25,7 +25,7 @@ def fingerprint(labels: NDArray[np.int64], sample_names: Sequence[str] = ()) -> 
         False
     """
     digest = hashlib.sha256(np.ascontiguousarray(labels, dtype="<i8").tobytes())
-    digest.update("\n".join(sample_names).encode())
+    digest.update("\n".join(sample_names).encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 

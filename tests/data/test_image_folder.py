@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import multiprocessing
 import os
+import re
+import shutil
+import struct
+import tempfile
+import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +20,7 @@ import torch
 from lightning.pytorch import Trainer
 from PIL import Image
 
+from pauc_lightning.cli import main as pauc
 from pauc_lightning.data import ImageFolderLT
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD
 from pauc_lightning.data.image_files import ImageFiles
@@ -140,11 +149,220 @@ def test_a_broken_image_is_named_and_leaves_no_cache(root: Path, tmp_path: Path)
     assert len(module(root, cache_dir=str(tmp_path / "cache")).source.inputs) == 90
 
 
+def picture(mode: str, size: tuple[int, int] = (8, 8)) -> Image.Image:
+    """A grey image of value 100, or what comes nearest in the mode."""
+    return Image.new("RGB", size, (100, 100, 100)).convert(mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "image"),
+    [
+        ("grey.png", picture("L")),
+        ("grey_alpha.png", picture("LA")),
+        ("alpha.png", picture("RGBA")),
+        ("palette.png", picture("RGB").quantize(4)),
+        ("cmyk.jpg", picture("CMYK")),
+        ("cmyk.tiff", picture("CMYK")),
+        ("16_bits.png", Image.fromarray(np.full((8, 8), 100 * 257, dtype=np.uint16))),
+        ("16_bits.tiff", Image.fromarray(np.full((8, 8), 100 * 257, dtype=np.uint16))),
+    ],
+)
+def test_every_kind_of_image_becomes_three_channels_of_bytes(
+    tmp_path: Path, name: str, image: Image.Image
+) -> None:
+    image.save(tmp_path / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pixels = ImageFiles(tmp_path, [name], 8)[:]
+    assert (pixels.int() - 100).abs().max() <= 1
+
+
+def test_16_bits_in_pgm_and_a_transparent_palette(tmp_path: Path) -> None:
+    (tmp_path / "a.pgm").write_bytes(b"P5 2 2 65535\n" + np.array([0, 25700, 65535, 257], ">u2").tobytes())
+    assert ImageFiles(tmp_path, ["a.pgm"], 2)[:][0, 1].flatten().tolist() == [0, 100, 255, 1]
+    transparent = picture("RGB").quantize(2)
+    transparent.save(tmp_path / "b.png", transparency=b"\x00\x80")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (ImageFiles(tmp_path, ["b.png"], 8)[:] == 100).all()
+
+
+def broken_files() -> dict[str, bytes]:
+    buffer = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(buffer, "PNG")
+    png = buffer.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(noise).save(buffer, "JPEG")
+    jpeg = buffer.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(np.ones((4, 4), dtype=np.float32)).save(buffer, "TIFF")
+    fractions = buffer.getvalue()
+    bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0))
+    return {
+        "empty": b"",
+        "text": b"this is no image",
+        "header only": png[:20],
+        "png cut off": png[: len(png) // 2],
+        "jpeg cut off": jpeg[: len(jpeg) // 2],
+        "png with flipped bytes": png[:60] + bytes(40) + png[100:],
+        "fractions": fractions,
+        "2,500,000,000 pixels": bomb + chunk(b"IDAT", b"") + chunk(b"IEND", b""),
+    }
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+@pytest.mark.parametrize(("kind", "content"), broken_files().items(), ids=broken_files())
+def test_every_broken_file_is_named_in_one_sentence(tmp_path: Path, kind: str, content: bytes) -> None:
+    (tmp_path / "a.png").write_bytes(content)
+    with pytest.raises(
+        InputError, match=r"cannot read the image .*a\.png: .+\. Replace or remove the file\."
+    ) as e:
+        ImageFiles(tmp_path, ["a.png"], 8)[:]
+    assert "\n" not in str(e.value)
+
+
+def test_a_broken_image_in_a_worker_is_the_same_sentence(root: Path) -> None:
+    data = module(root, in_memory=False, num_workers=2)
+    for name in data.source.sample_names[1:]:
+        (root / name).write_bytes(b"broken")
+    with pytest.raises(InputError) as e:
+        list(data.train_dataloader())
+    assert re.fullmatch(r"cannot read the image \S+\.png: .*Replace or remove the file\.", str(e.value))
+
+
+def test_a_broken_image_in_a_worker_ends_the_command_in_one_sentence(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in sorted(root.rglob("*.png"))[1:]:
+        path.write_bytes(b"broken")
+    monkeypatch.chdir(tmp_path)
+    options = {
+        "root": root,
+        "positive_classes": "[cat]",
+        "in_memory": "false",
+        "num_workers": 1,
+        "image_size": 8,
+    }
+    with pytest.raises(SystemExit) as end:
+        pauc(
+            [
+                *("fit", "--data=ImageFolderLT", "--model=CE", "--model.init_args.backbone=MLPScorer"),
+                *(f"--run_dir={tmp_path}/runs", "--trainer.accelerator=cpu"),
+                *(f"--data.init_args.{key}={value}" for key, value in options.items()),
+            ]
+        )
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert re.search(r"error: cannot read the image \S+\.png: .*Replace or remove the file\.$", said)
+
+
+def test_odd_names_are_read_and_shown(tmp_path: Path) -> None:
+    odd = os.fsencode(tmp_path) + b"/images/c\xff/new\nline \xfe.png"
+    write_folder(tmp_path / "images", {"ant": 20, "dog": 20})
+    os.mkdir(os.path.dirname(odd))
+    for i in range(20):
+        shutil.copy(os.fsencode(tmp_path / "images/ant/003.png"), odd.replace(b".png", b"%02d.png" % i))
+    data = module(tmp_path / "images", positive_classes=["dog"], cache_dir=str(tmp_path / "cache"))
+    assert data.source.inputs[20:21][0, 0, 0, 0] == 3
+    data.export_split(str(tmp_path / "split.json"))
+    again = module(tmp_path / "images", positive_classes=["dog"], split_file=str(tmp_path / "split.json"))
+    assert np.array_equal(again.split.test, data.split.test)
+    os.truncate(odd.replace(b".png", b"00.png"), 0)
+    with pytest.raises(InputError, match=r"images/c\\udcff/new\\nline \\udcfe00\.png': ") as e:
+        module(tmp_path / "images", positive_classes=["dog"]).source  # noqa: B018
+    str(e.value).encode()  # any terminal can show it
+
+
+def list_as_nobody(root: Path, result: Any) -> None:
+    if os.geteuid() == 0:  # whom no permission stops
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        list_images(root)
+        result.put("listed")
+    except InputError as error:
+        result.put(str(error))
+
+
+@pytest.mark.parametrize("closed", ["images", "images/cat", "images/dog/more", "."])
+def test_a_folder_without_permission_is_named(root: Path, tmp_path: Path, closed: str) -> None:
+    write_image(root / "dog" / "more" / "040.png", 40)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to(tempfile.gettempdir()):
+            folder.chmod(folder.stat().st_mode | 0o555)
+    (tmp_path / closed).chmod(0)
+    context = multiprocessing.get_context("fork")
+    result = context.Queue()
+    process = context.Process(target=list_as_nobody, args=(root, result))
+    process.start()
+    message = result.get(timeout=30)
+    process.join()
+    (tmp_path / closed).chmod(0o700)
+    assert re.fullmatch(r"`root=.*` cannot be read: .*: Permission denied\. Make it readable.*", message)
+    assert (tmp_path / closed).name in message
+
+
+def test_an_unreadable_folder_is_not_passed_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As above for those who are not root; os.walk is silent about such folders unless told otherwise."""
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("dog"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(InputError, match=r"cannot be read: .*dog: Permission denied"):
+        list_images(root)
+
+
+def test_links(root: Path, tmp_path: Path) -> None:
+    (root / "dog" / "up").symlink_to("..")
+    (root / "nothing").symlink_to("nothing")
+    (root / "elk").symlink_to(write_folder(tmp_path / "elsewhere", {"x": 3}))
+    names, _, classes = list_images(root)
+    assert classes == ["ant", "cat", "dog", "elk"]  # a class may lie elsewhere
+    assert len(names) == 93
+    (root / "self").symlink_to(".")
+    with pytest.raises(InputError, match=r"self is a link to .*images, which contains it\. Remove the link"):
+        list_images(root)
+    (root / "self").unlink()
+    (root / "ant" / "gone.png").symlink_to("nowhere.png")
+    for cache in (None, str(tmp_path / "cache")):
+        with pytest.raises(InputError, match=r"cannot read the image .*gone\.png: No such file"):
+            module(root, cache_dir=cache).source  # noqa: B018
+
+
+def test_a_cache_that_cannot_be_made_or_read_is_explained(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="cannot write to"):
+        module(root, cache_dir=str(tmp_path / "file")).source  # noqa: B018
+    with pytest.raises(
+        InputError, match=r"the decoded images need \d+\.\d GB in `cache_dir=.*cache`, which has"
+    ):
+        ImageFiles(root, ["cat/000.png"] * 90, 10**6).in_memory(str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="do not fit into memory"):
+        ImageFiles(root, [f"{i}" for i in range(100)], 10**8).in_memory(None)
+    module(root, cache_dir=str(tmp_path / "cache")).source  # noqa: B018
+    (made,) = (tmp_path / "cache").glob("*.npy")
+    made.write_bytes(made.read_bytes()[:1000])
+    with pytest.raises(InputError, match=r"images-\w+\.npy cannot be read.*Delete the file"):
+        module(root, cache_dir=str(tmp_path / "cache")).source  # noqa: B018
+
+
 def test_mistakes_are_explained(root: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown names \['cats'\]: did you mean \['cat'\]"):
         module(root, positive_classes=["cats"]).targets  # noqa: B018
-    with pytest.raises(InputError, match="is not a folder"):
+    with pytest.raises(InputError, match=r"nowhere` does not exist: give the folder"):
         list_images(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"000\.png` is a file: give the folder"):
+        list_images(root / "cat" / "000.png")
     with pytest.raises(InputError, match="0 subfolders"):
         list_images(root / "cat")
     (root / "empty").mkdir()
