@@ -19,6 +19,13 @@ def rank() -> int:
     return dist.get_rank() if world_size() > 1 else 0
 
 
+def is_main_process() -> bool:
+    """Whether this is rank 0, also before the process group exists: Lightning numbers its processes earlier."""
+    from lightning.fabric.utilities.rank_zero import rank_zero_only  # only who asks this has loaded it anyway
+
+    return int(getattr(rank_zero_only, "rank", 0)) == 0
+
+
 def mean_across_ranks(value: Tensor) -> Tensor:
     """The mean of ``value`` over the ranks, detached; on one process ``value`` itself."""
     if world_size() == 1:

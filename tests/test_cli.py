@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_every_shipped_method_trains(
     warmup = () if method.stem == "ce" else ("--model.warmup_epochs=1",)
     fit(method, "--trainer.max_epochs=2", f"--model.min_tpr={min_tpr}", *warmup)
     said = capsys.readouterr().out
-    assert "Next:  pauc test -c runs/" in said
+    assert "Next:  pauc test runs/" in said
     (folder,) = Path("runs").glob("*/version_0")
     assert {path.name for path in (folder / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
     with (folder / "metrics.csv").open() as file:
@@ -101,26 +102,58 @@ def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFix
     assert (folder / "validate/version_0/val_metrics.json").is_file()
 
 
-def test_resuming_keeps_the_best_checkpoint_and_all_files(capsys: pytest.CaptureFixture[str]) -> None:
+def curve(folder: Path) -> list[tuple[str, str]]:
+    with (folder / "metrics.csv").open() as file:
+        return [(row["epoch"], row["step"]) for row in csv.DictReader(file) if row["val/pauc"]]
+
+
+def test_a_resumed_run_goes_on_in_its_directory(capsys: pytest.CaptureFixture[str]) -> None:
     fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=2")
     folder = Path("runs/DigitsLT-CE/version_0")
-    curves = (folder / "metrics.csv").read_text()
-    run(
-        "fit",
-        "-c",
-        folder / "config.yaml",
-        "--ckpt_path",
-        folder / "checkpoints/last.ckpt",
-        "--trainer.max_epochs=3",
+    settings = (folder / "config.yaml").read_text()
+    run("resume", folder)
+    assert "was finished before" in capsys.readouterr().out
+    assert (folder / "config.yaml").read_text() == settings
+    run("resume", folder, "--trainer.max_epochs=3")
+    assert curve(folder) == [("0", "4"), ("1", "9"), ("2", "14")]
+    assert "ckpt_path: null" in (folder / "config.yaml").read_text()
+    assert (folder / "config_1.yaml").read_text() == settings
+    assert torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["global_step"] == 15
+    assert [path.name for path in Path("runs/DigitsLT-CE").iterdir()] == ["version_0"]
+
+
+def test_another_checkpoint_than_the_last_begins_a_new_run() -> None:
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=2")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    copy = folder / "checkpoints/epoch2.ckpt"
+    shutil.copy(folder / "checkpoints/last.ckpt", copy)
+    run("fit", "-c", folder / "config.yaml", "--ckpt_path", copy, "--trainer.max_epochs=3")
+    assert {path: path.read_bytes() for path in before} == before
+    assert curve(Path("runs/DigitsLT-CE/version_1")) == [("2", "14")]
+
+
+def test_the_name_of_a_checkpoint_needs_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """`test --ckpt_path last` without a run used to test an untrained network."""
+    ce = ROOT / "configs/method/ce.yaml"
+    for command in ("fit", "test", "validate", "predict"):
+        for name in ("last", "best"):
+            said = refused(capsys, command, "-c", DIGITS, "-c", ce, *SMALL, f"--ckpt_path={name}")
+            assert f"`ckpt_path={name}`: which run's?" in said
+    assert not Path("runs").exists()
+
+
+def test_a_run_that_is_refused_late_leaves_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The weights do not fit, which is found when the run's directory has been claimed."""
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1", "--run_name=first")
+    weights = Path("runs/first/version_0/checkpoints/last.ckpt")
+    said = refused(
+        capsys,
+        *("fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL, "--run_name=second"),
+        *(f"--model.init_weights={weights}", "--model.backbone.hidden=[3]"),
     )
-    assert (folder / "metrics.csv").read_text() == curves
-    assert (folder / "resumed/version_0/metrics.csv").is_file()
-    last = torch.load(folder / "checkpoints/last.ckpt", weights_only=True)
-    assert last["epoch"] == 2
-    before = (folder / "checkpoints/best.ckpt").read_bytes()
-    run("fit", "-c", folder / "resumed/version_0/config.yaml", "--ckpt_path=null", "--run_name=other")
-    assert (folder / "checkpoints/best.ckpt").read_bytes() == before
-    assert Path("runs/other/version_0/checkpoints/best.ckpt").is_file()
+    assert "init_weights" in said
+    assert [path.name for path in Path("runs").iterdir()] == ["first"]
 
 
 def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,6 +180,12 @@ def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str])
         (["--ckpt_path=nothing.ckpt"], "no such file"),
         (["--trainer.gradient_clip_val=1"], "gradient_clip_norm"),
         (["-c", "nothing.yaml"], "nothing.yaml"),
+        (["--trainer.max_epochs=0"], "trains nothing"),
+        (["--trainer.max_steps=0"], "trains nothing"),
+        (["--trainer.limit_train_batches=0"], "trains nothing"),
+        (["--seed_everything=-1"], "`seed_everything` must be from 0"),
+        (["--run_name=a/b"], "`run_name` becomes a directory"),
+        (["--trainer.strategy=nonsense"], "nonsense"),
         (["--model.learning_rate=-1"], "`learning_rate` must not be negative"),
         ([f"--ckpt_path={DIGITS}"], "is not a checkpoint"),
     ],

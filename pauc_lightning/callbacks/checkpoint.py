@@ -182,6 +182,8 @@ class RunCheckpoint(ModelCheckpoint):
         here = position.current_position(trainer, self._validated_at)
         if here == self._saved_at:
             return
+        for logger in trainer.loggers:
+            logger.save()  # a run that is killed and resumed from here must not miss what was logged before
         self.last_model_path = os.path.join(str(self.dirpath), "last.ckpt")
         if wait_for_others:
             self._save_checkpoint(trainer, self.last_model_path)

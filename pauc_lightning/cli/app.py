@@ -2,35 +2,70 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
-import shlex
+import secrets
+import signal
 import sys
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import wandb
 from jsonargparse import Namespace
-from lightning.pytorch import LightningDataModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning.pytorch.loggers import CSVLogger, Logger, WandbLogger
+from lightning.fabric.plugins import CheckpointIO
+from lightning.pytorch import LightningDataModule, LightningModule, Trainer
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+from lightning.pytorch.loggers import Logger, WandbLogger
+from lightning.pytorch.trainer.states import TrainerStatus
 
 # Imported so that YAML files may name these classes without their module.
 import pauc_lightning.callbacks
 import pauc_lightning.data
 import pauc_lightning.methods
 import pauc_lightning.models  # noqa: F401
-from pauc_lightning.callbacks import EvaluationFigures, PredictionWriter
+from pauc_lightning.callbacks import (
+    EvaluationFigures,
+    GracefulStop,
+    PredictionWriter,
+    RunCheckpoint,
+    RunInterrupted,
+)
+from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
+from pauc_lightning.cli import report
 from pauc_lightning.cli.parser import DESCRIPTION, PaucArgumentParser
+from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
+from pauc_lightning.cli.settings import check_settings
+from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
+from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
 
 LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
 """Arguments of the model that are attributes of the data module; a data module may lack them."""
+
+
+class RunConfig(SaveConfigCallback):
+    """Keeps the settings with the run. A resumed run's new settings replace them; the old ones get a number."""
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Write config.yaml, all of it or nothing, on the main process."""
+        directory = trainer.log_dir  # asks all ranks
+        if self.already_saved or directory is None:
+            return
+        self.already_saved = True
+        if not trainer.is_global_zero:
+            return
+        config = self.config.clone()
+        if stage == "fit":
+            config.ckpt_path = None  # the settings start a new run; `pauc resume` finds the checkpoint itself
+        path = Path(directory) / self.config_filename
+        text = self.parser.dump(config, skip_none=False)
+        if path.is_file() and path.read_text() != text:
+            number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
+            path.rename(path.with_name(f"config_{number}.yaml"))
+        write_text(path, text)
 
 
 class PaucCLI(LightningCLI):
@@ -38,20 +73,26 @@ class PaucCLI(LightningCLI):
 
     figures: EvaluationFigures
 
-    def __init__(self, args: Sequence[str] | None = None) -> None:
+    def __init__(self, args: Sequence[str]) -> None:
+        self._first_step = 0
         super().__init__(
             model_class=PartialAUCModule,
             datamodule_class=LightningDataModule,
+            save_config_callback=RunConfig,
             subclass_mode_model=True,
             subclass_mode_data=True,
             seed_everything_default=0,
             parser_class=PaucArgumentParser,
             parser_kwargs={"description": DESCRIPTION, "prog": "pauc"},
-            save_config_kwargs={"overwrite": True},
             # The data modules shard by themselves: stratified in training, unpadded in evaluation.
-            trainer_defaults={"use_distributed_sampler": False, "max_epochs": 50, "log_every_n_steps": 10},
+            trainer_defaults={
+                "use_distributed_sampler": False,
+                "max_epochs": 50,
+                "log_every_n_steps": 10,
+                "callbacks": GracefulStop(),
+            },
             auto_configure_optimizers=False,
-            args=list(args) if args is not None else None,
+            args=list(args),
         )
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -73,16 +114,7 @@ class PaucCLI(LightningCLI):
             help="Log to Weights & Biases as well; offline writes to disk for a later `wandb sync`.",
         )
         parser.add_argument("--wandb_project", type=str, default="pauc-lightning", help="Project in W&B.")
-        parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults(
-            {
-                "checkpoint.monitor": "val/pauc",
-                "checkpoint.mode": "max",
-                "checkpoint.filename": "best",
-                "checkpoint.save_last": True,
-                "checkpoint.enable_version_counter": False,
-            }
-        )
+        parser.add_lightning_class_args(RunCheckpoint, "checkpoint")
         parser.add_lightning_class_args(EvaluationFigures, "figures")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
         for name in LINKED_FROM_DATA:
@@ -95,18 +127,26 @@ class PaucCLI(LightningCLI):
 
     # ------------------------------------------------------------------ set-up
 
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse, and refuse what cannot work before anything is built or written."""
+        super().parse_arguments(parser, args)
+        if self.config.get("subcommand"):
+            check_settings(str(self.config["subcommand"]), self._subcommand_config())
+
     def _parse_ckpt_path(self) -> None:
         """Let the checkpoint's hyperparameters win, as Lightning does, but say where they disagree."""
-        path = self._subcommand_config().get("ckpt_path")
-        if path and path not in ("best", "last", "hpc", "registry") and not Path(path).is_file():
-            raise InputError(f"`ckpt_path={path}`: no such file. Checkpoints lie in <run>/checkpoints/.")
+        config = self._subcommand_config()
+        path = config.get("ckpt_path")
+        if path in ("best", "last"):
+            path = str(find_checkpoint(path, [Path(str(given)) for given in config.get("config") or []]))
+            config["ckpt_path"] = path
+        if not path or path in ("hpc", "registry"):
+            return
+        checkpoint = read_checkpoint(path, to_resume=self.config["subcommand"] == "fit")
+        if self._continued_run() is not None:
+            self._first_step = int(checkpoint["global_step"])
         asked = self._model_arguments()
-        try:
-            super()._parse_ckpt_path()
-        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-            raise InputError(
-                f"`ckpt_path={path}` is not a checkpoint: give the path of a .ckpt file."
-            ) from error
+        super()._parse_ckpt_path()
         used = self._model_arguments()
         given = (key for key in asked if key in used and key not in LINKED_FROM_DATA)
         differing = [key for key in given if asked[key] != used[key]]
@@ -132,92 +172,97 @@ class PaucCLI(LightningCLI):
         return arguments
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """Add the loggers, CSV first: its directory is the run's. A resumed run goes on with its own checkpoints."""
-        run = self._run_of_checkpoint()
-        checkpoint = self._get(self.config_init, "checkpoint")
-        if run is not None and checkpoint.dirpath is None:
-            checkpoint.dirpath = str(
-                run / "checkpoints"
-            )  # in this object only, not in the config that is saved
+        """Add the loggers, the run's own first: its directory is the run's."""
         trainer = self._get(self.config_init, "trainer")
         if trainer.get("logger") in (None, True):
             kwargs["logger"] = self._loggers()
-        return super().instantiate_trainer(**kwargs)
+        plugins = trainer.get("plugins") or []
+        plugins = plugins if isinstance(plugins, list) else [plugins]
+        if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
+            kwargs["plugins"] = [*plugins, AtomicCheckpointIO()]
+        try:
+            return super().instantiate_trainer(**kwargs)
+        except (ValueError, TypeError, RuntimeError, ImportError) as error:
+            raise InputError(f"The Trainer cannot be built with these settings: {error}") from error
 
     def _loggers(self) -> list[Logger]:
-        csv = self._csv_logger()
+        own = self._run_logger()
         mode = self._get(self.config, "wandb")
-        if mode == "off":
-            return [csv]
+        return [own] if mode == "off" else [own, self._wandb_logger(Path(own.log_dir), mode == "offline")]
+
+    def _wandb_logger(self, directory: Path, offline: bool) -> WandbLogger:
         wandb.finish()  # an earlier run of this process, which would go on otherwise
-        _ = csv.experiment  # makes the directory, before W&B puts something in it
-        name = self._run_name()
-        logger = WandbLogger(
-            name=f"{name}-{Path(csv.log_dir).name}",
+        known = directory / "wandb_id.txt"  # a resumed run goes on with its curves there, too
+        identity = known.read_text().strip() if known.is_file() else secrets.token_hex(4)
+        if is_main_process():
+            write_text(known, identity + "\n")
+        return WandbLogger(
+            name=f"{self._run_name()}-{directory.name}",
+            id=identity,
+            resume="allow",
             project=self._get(self.config, "wandb_project"),
-            save_dir=csv.log_dir,
-            offline=mode == "offline",
+            save_dir=directory,
+            offline=offline,
         )
-        return [csv, logger]
 
     def _run_name(self) -> str:
         given = self._get(self.config, "run_name")
         return str(given) if given else f"{type(self.datamodule).__name__}-{type(self.model).__name__}"
 
-    def _csv_logger(self) -> CSVLogger:
-        """A fresh directory for a new run; what starts from a checkpoint goes below the run it belongs to."""
-        run = self._run_of_checkpoint()
-        if run is not None:
-            return CSVLogger(run, name="resumed" if self.subcommand == "fit" else str(self.subcommand))
-        return CSVLogger(os.path.abspath(self._get(self.config, "run_dir")), name=self._run_name())
-
-    def _run_of_checkpoint(self) -> Path | None:
+    def _run_logger(self) -> RunLogger:
+        """The run's own directory if it is resumed, a new one below it if it is evaluated, else a new run."""
+        resumed = self._continued_run()
+        if resumed is not None:
+            return RunLogger(resumed.path, first_step=self._first_step)
         checkpoint = self._get(self.config, "ckpt_path")
-        folder = Path(os.path.abspath(checkpoint)).parent if checkpoint else Path()
-        return folder.parent if folder.name == "checkpoints" else None
+        run = RunDirectory.of_checkpoint(Path(checkpoint)) if checkpoint else None
+        if self.subcommand != "fit" and run is not None:
+            return RunLogger(run.path / str(self.subcommand), claim_version)
+        return RunLogger(
+            Path(os.path.abspath(self._get(self.config, "run_dir"))) / self._run_name(), claim_version
+        )
 
-    def before_instantiate_classes(self) -> None:
-        """Refuse what cannot work, before anything is built or written."""
-        config = self._subcommand_config()
-        if self.config.get("subcommand") != "fit" and not config.get("ckpt_path"):
-            model = config.get("model")
-            if not (model and model.get("init_args", {}).get("init_weights")):
-                raise InputError(
-                    f"`pauc {self.config.get('subcommand')}` needs a trained model: give "
-                    "--ckpt_path=<run>/checkpoints/best.ckpt."
-                )
-        if config["trainer"].get("gradient_clip_val") is not None:
-            raise InputError(
-                f"`trainer.gradient_clip_val={config['trainer']['gradient_clip_val']}` has no effect here, as the "
-                "methods step their optimizers themselves: use --model.gradient_clip_norm instead."
-            )
-        if config["trainer"].get("accumulate_grad_batches", 1) != 1:
-            raise InputError(
-                "`trainer.accumulate_grad_batches` has no effect here, as the methods step their optimizers "
-                "themselves: use a larger --data.batch_size instead."
-            )
+    def _continued_run(self) -> RunDirectory | None:
+        """The run to go on with: that of a `last.ckpt`. Other checkpoints begin a new run, which overwrites nothing."""
+        checkpoint = self._subcommand_config().get("ckpt_path")
+        if self.config.get("subcommand") != "fit" or not checkpoint or Path(checkpoint).name != "last.ckpt":
+            return None
+        return RunDirectory.of_checkpoint(Path(checkpoint))
 
-    # ------------------------------------------------------------------ closing words
+    # ------------------------------------------------------------------ the commands and their closing words
+
+    def fit(self, **kwargs: Any) -> None:
+        """Train; a run that is refused leaves no directory, one that is stopped says how to go on."""
+        try:
+            self.trainer.fit(**kwargs)
+        except RunInterrupted as stopped:
+            self._stop(stopped.signum)
+        except SystemExit:
+            if self.trainer.state.status != TrainerStatus.INTERRUPTED:
+                raise
+            self._stop(signal.SIGINT)  # Lightning ends so after Ctrl-C
+        except Exception:
+            if self.trainer.global_step == 0 and self.trainer.is_global_zero and not self._first_step:
+                for logger in self.trainer.loggers:
+                    if isinstance(logger, RunLogger) and logger.is_claimed:
+                        release(Path(logger.log_dir))
+            raise
+
+    def _stop(self, signum: int) -> NoReturn:
+        if not is_main_process():
+            raise SystemExit(0)  # any other status makes Lightning kill the main process while it still saves
+        (logger,) = (logger for logger in self.trainer.loggers if isinstance(logger, RunLogger))
+        report.after_interruption(Path(logger.log_dir), signal.Signals(signum).name)
+        raise SystemExit(128 + signum)
 
     def after_fit(self) -> None:
-        """Say where things are and what to type next; test if asked to."""
+        """Say where things are and what to type next; test the best checkpoint if asked to."""
         checkpoint = self.trainer.checkpoint_callback
-        if not isinstance(checkpoint, ModelCheckpoint) or not checkpoint.best_model_path:
-            return
-        best = _relative(checkpoint.best_model_path)
-        directory = _relative(self.trainer.log_dir or ".")
-        if self._get(self.config, "test_best"):
+        is_validated = isinstance(checkpoint, RunCheckpoint) and bool(checkpoint.best_model_path)
+        if self._get(self.config, "test_best") and is_validated:
             self.trainer.test(self.model, datamodule=self.datamodule, ckpt_path="best", verbose=False)
             self.after_test()
-        if self.trainer.is_global_zero:
-            command = shlex.join(["pauc", "test", "-c", f"{directory}/config.yaml", "--ckpt_path", best])
-            best_score = checkpoint.best_model_score
-            score = "unknown" if best_score is None else f"{float(best_score):.4f}"
-            print(
-                f"\nBest validation {self.model.region.title}: {score}\n"
-                f"  checkpoint  {best}\n  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml\n"
-                f"Next:  {command}"
-            )
+        report.after_fit(self.trainer, self.model, self._first_step)
 
     def test(self, **kwargs: Any) -> None:
         """Test without Lightning's own table; ours follows."""
@@ -225,7 +270,7 @@ class PaucCLI(LightningCLI):
 
     def after_test(self) -> None:
         """Print and keep the table of the test part."""
-        self._report("test")
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "test")
 
     def validate(self, **kwargs: Any) -> None:
         """Validate without Lightning's own table; ours follows."""
@@ -233,33 +278,7 @@ class PaucCLI(LightningCLI):
 
     def after_validate(self) -> None:
         """Print and keep the table of the validation part."""
-        self._report("val")
-
-    def _report(self, part: str) -> None:
-        metrics = {
-            key.removeprefix(f"{part}/"): float(value)
-            for key, value in self.trainer.callback_metrics.items()
-            if key.startswith(f"{part}/")
-        }
-        directory = Path(self.trainer.log_dir or ".")  # asks all ranks
-        if not self.trainer.is_global_zero or not metrics:
-            return
-        regions = {metric.region.name: metric.region for metric in self.model.test_metrics.values()}
-        rows = [(regions[name], value) for name, value in metrics.items() if name in regions]
-        width = max(len(region.title) for region, _ in rows)
-        where = {"test": "test part", "val": "validation part"}[part]
-        print(f"\n{type(self.model).__name__} on the {where} of {type(self.datamodule).__name__}")
-        print("─" * (width + 10))
-        for region, value in rows:
-            mark = "  ◂ optimised" if region == self.model.region else ""
-            print(f"{region.title:<{width}}  {value:8.4f}{mark}")
-        print("─" * (width + 10))
-        write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
-        print(f"  numbers     {_relative(directory / f'{part}_metrics.json')}")
-        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, EvaluationFigures):
-                for path in callback.paths:
-                    print(f"  figure      {_relative(path)}")
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "val")
 
 
 def _attribute_reader(name: str) -> Any:
@@ -267,9 +286,3 @@ def _attribute_reader(name: str) -> Any:
         return getattr(data, name, None)
 
     return read
-
-
-def _relative(path: str | Path) -> str:
-    """The path as a user would type it from here."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative

@@ -220,6 +220,11 @@ class PartialAUCModule(LightningModule):
         # One group: the regions differ in what they compute, not in what they store.
         return MetricCollection(metrics, compute_groups=[list(metrics)])
 
+    def reported_regions(self) -> list[Region]:
+        """The regions whose partial AUC is logged in validation and test."""
+        metrics = self.test_metrics.values(copy_state=False)
+        return [metric.region for metric in metrics if isinstance(metric, BinaryPartialAUC)]
+
     # ------------------------------------------------------------------ training
 
     def forward(self, input: Tensor) -> Tensor:

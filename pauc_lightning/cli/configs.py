@@ -1,0 +1,81 @@
+"""Config files: what is wrong with one, said with its name and line, before the parser sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pauc_lightning.errors import InputError
+
+
+def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
+    """The files that ``-c`` and ``--config`` name."""
+    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, is_attached, attached = option.partition("=")
+        if name in ("-c", "--config"):
+            yield Path(attached if is_attached else following)
+
+
+def check_config(path: Path) -> None:
+    """Refuse a file that is missing, is not YAML, says a key twice, or holds something else than settings."""
+    read_config(path)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The settings in a YAML file; :class:`InputError` names the file and the line of what is wrong."""
+    if not path.exists():
+        near = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+        remedy = f"There are {', '.join(near[:8])}." if near else "Check the path."
+        raise InputError(f"`-c {path}`: no such file. {remedy}")
+    if path.is_dir():
+        raise InputError(f"`-c {path}` is a directory: give a YAML file. For a run, use `pauc test {path}`.")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)
+    except OSError as error:
+        raise InputError(f"`-c {path}` cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"`-c {path}` is not a text file (byte {error.start} is not UTF-8): give a YAML file."
+        ) from error
+    except yaml.YAMLError as error:
+        raise InputError(f"`-c {path}` is not valid YAML: {_problem(error)}. Correct that line.") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise InputError(
+            f"`-c {path}` holds a {type(content).__name__}, not settings: write `key: value` lines, such as "
+            "`data:` and `model:` sections."
+        )
+    return content
+
+
+class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # ships no types
+    """Refuses a key that is given twice in one mapping, of which YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[Any, int] = {}
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key, line = key_node.value, key_node.start_mark.line + 1
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None,
+                    None,
+                    f"the key `{key}` is given twice, in lines {seen[key]} and {line}",
+                    key_node.start_mark,
+                )
+            if isinstance(key, str):
+                seen[key] = line
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    """What is wrong and where, in one line."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else str(problem)

@@ -1,0 +1,46 @@
+"""Turns the exceptions behind a user's mistake, or behind a full disk, into one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+from pauc_lightning.errors import InputError
+
+_DISK = {
+    errno.ENOSPC: "the disk is full. Free some space",
+    errno.EDQUOT: "your disk quota is used up. Free some space",
+    errno.EFBIG: "the file would exceed the allowed size. Raise the limit (ulimit -f)",
+    errno.EROFS: "the file system is read-only. Choose another place, for example with --run_dir",
+    errno.EACCES: "permission denied. Choose another place, for example with --run_dir, or change the permissions",
+    errno.EPERM: "permission denied. Choose another place, for example with --run_dir, or change the permissions",
+    errno.ENOTDIR: "a part of the path is a file, not a directory. Choose another path",
+    errno.EEXIST: "a file of that name is in the way. Choose another path",
+    errno.EISDIR: "this is a directory, not a file. Choose another path",
+    errno.ENAMETOOLONG: "the name is too long. Choose a shorter one, for example with --run_name",
+    errno.ENOENT: "no such file or directory. Check the path",
+}
+
+
+def sentence(error: BaseException) -> str | None:
+    """What to tell the user, or None if the error is this project's own and deserves its traceback."""
+    for cause in _chain(error):
+        if isinstance(cause, (InputError, MisconfigurationException)):
+            return str(cause)
+    for cause in _chain(error):
+        if isinstance(cause, OSError) and cause.errno in _DISK:
+            where = f"`{os.fsdecode(cause.filename)}`: " if cause.filename else ""
+            return f"{where}{_DISK[cause.errno]}, then start the same command again."
+        if isinstance(cause, MemoryError) or "can't allocate memory" in str(cause):
+            return "There is not enough memory: lower `data.batch_size`, `data.eval_batch_size` or `data.num_workers`."
+    return None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The exception and those behind it: the parser wraps what constructors raise."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,73 @@
+"""What the commands say when they are done."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from lightning.pytorch import LightningDataModule, Trainer
+
+from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint
+from pauc_lightning.cli.runs import relative
+from pauc_lightning.files import write_text
+from pauc_lightning.methods import PartialAUCModule
+
+
+def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int) -> None:
+    """Say where the results are and what to type next."""
+    directory = relative(trainer.log_dir or ".")  # asks all ranks
+    checkpoint = trainer.checkpoint_callback
+    if not trainer.is_global_zero or not isinstance(checkpoint, RunCheckpoint):
+        return
+    if first_step and trainer.global_step == first_step:
+        again = shlex.join(["pauc", "resume", directory, f"--trainer.max_epochs={2 * trainer.current_epoch}"])
+        print(
+            f"\nThis run was finished before: it has done {first_step} steps. To train on, for example:  {again}"
+        )
+    best, score = checkpoint.best_model_path, checkpoint.best_model_score
+    if best and score is not None:
+        print(f"\nBest validation {model.region.title}: {float(score):.4f}\n  checkpoint  {relative(best)}")
+    else:
+        print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
+    print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
+    which = [] if best else ["--ckpt_path", "last"]
+    print(f"Next:  {shlex.join(['pauc', 'test', directory, *which])}")
+
+
+def after_evaluation(trainer: Trainer, model: PartialAUCModule, data: LightningDataModule, part: str) -> None:
+    """Print the table of the test or validation part and keep its numbers beside it."""
+    metrics = {
+        key.removeprefix(f"{part}/"): float(value)
+        for key, value in trainer.callback_metrics.items()
+        if key.startswith(f"{part}/")
+    }
+    directory = Path(trainer.log_dir or ".")  # asks all ranks
+    if not trainer.is_global_zero or not metrics:
+        return
+    regions = {region.name: region for region in model.reported_regions()}
+    rows = [(regions[name], value) for name, value in metrics.items() if name in regions]
+    width = max(len(region.title) for region, _ in rows)
+    where = {"test": "test part", "val": "validation part"}[part]
+    print(f"\n{type(model).__name__} on the {where} of {type(data).__name__}")
+    print("─" * (width + 10))
+    for region, value in rows:
+        mark = "  ◂ optimised" if region == model.region else ""
+        print(f"{region.title:<{width}}  {value:8.4f}{mark}")
+    print("─" * (width + 10))
+    write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
+    print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if isinstance(callback, EvaluationFigures):
+            for path in callback.paths:
+                print(f"  figure      {relative(path)}")
+
+
+def after_interruption(directory: Path, signal_name: str) -> None:
+    """Say that the run was stopped, and the command that goes on with it."""
+    last = directory / "checkpoints/last.ckpt"
+    if last.is_file():
+        print(f"\nStopped by {signal_name}; the state is saved in {relative(last)}.")
+        print(f"Go on with:  {shlex.join(['pauc', 'resume', relative(directory)])}")
+    else:
+        print(f"\nStopped by {signal_name}, before there was anything to save.")
