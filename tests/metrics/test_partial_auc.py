@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pickle
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,12 +18,14 @@ from torchmetrics.classification import BinaryAUROC
 
 from pauc_lightning import InputError
 from pauc_lightning.metrics import BinaryPartialAUC
-from pauc_lightning.metrics.functional import binary_partial_auc
+from pauc_lightning.metrics.functional import binary_partial_auc, partial_auc_from_counts
 
 REGIONS: list[dict[str, Any]] = [
     {},
     {"max_fpr": 0.3},
     {"max_fpr": 0.3, "min_tpr": 0.6},
+    {"max_fpr": 0.9, "min_tpr": 0.3, "min_fpr": 0.2},
+    {"max_fpr": 0.3, "min_tpr": 0.6, "ties": "half"},
     {"max_fpr": 0.5, "min_fpr": 0.1, "ties": "win"},
     {"max_fpr": 0.5, "min_tpr": 0.2, "scale": "area"},
     {"max_fpr": 0.13, "scale": "mcclish"},
@@ -130,9 +134,13 @@ def test_collection_shares_updates_among_regions_only() -> None:
     assert values["tpauc"] == binary_partial_auc(preds, labels, max_fpr=0.5, min_tpr=0.5)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+SCORES = st.floats(0, 1, width=32) | st.sampled_from([0.05, 0.07, 0.1, 0.13, 0.3, 0.31, 0.52, 1.0])
+"""Many of them in the same bin, tied there or not."""
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(
-    samples=st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), max_size=40),
+    samples=st.lists(st.tuples(SCORES, st.booleans()), max_size=40),
     n_bins=st.sampled_from([2, 3, 10, 1000]),
     arguments=st.sampled_from(REGIONS),
 )
@@ -147,6 +155,57 @@ def test_bins_are_never_further_off_than_they_say(
         metric.update(preds[part], target[part])
     exact = binary_partial_auc(preds, target, **arguments)
     assert abs(metric.compute() - exact) <= metric.error_bound() + 1e-12
+    _, lower, upper = partial_auc_from_counts(metric.histogram[1], metric.histogram[0], **arguments)
+    assert lower - 1e-12 <= exact <= upper + 1e-12
+
+
+def test_the_bounds_are_reached() -> None:
+    """Two bins, and all orders of the samples within them: the extremes are the bounds."""
+    counts = {1: [2, 2], 0: [2, 3]}  # (positives or negatives) per bin
+    target = torch.tensor([1, 1, 0, 0, 1, 1, 0, 0, 0])
+    low, high = torch.linspace(0.1, 0.4, 4), torch.linspace(0.6, 0.9, 5)
+    for arguments in REGIONS:
+        metric = BinaryPartialAUC(**arguments, thresholds=2)
+        metric.update(torch.cat([low, high]), target)
+        assert metric.histogram.tolist() == [counts[0], counts[1]]
+        values = [
+            binary_partial_auc(torch.cat([low[list(a)], high[list(b)]]), target, **arguments).item()
+            for a in permutations(range(4))
+            for b in permutations(range(5))
+            if a[0] < a[1] and a[2] < a[3] and b[0] < b[1] and b[2] < b[3] < b[4]
+        ]
+        value, lower, upper = partial_auc_from_counts(metric.histogram[1], metric.histogram[0], **arguments)
+        assert (min(values), max(values)) == pytest.approx((lower.item(), upper.item()), abs=1e-12)
+        assert metric.compute() == value
+        assert metric.error_bound() == max(upper - value, value - lower)
+
+
+@pytest.mark.parametrize("thresholds", [None, 10])
+def test_a_constant_score_is_worth_what_the_diagonal_leaves(thresholds: int | None) -> None:
+    for max_fpr, min_tpr, expected in [(0.3, 0.0, 0.15), (0.3, 0.7, 0.0), (0.8, 0.5, 0.1125)]:
+        metric = BinaryPartialAUC(max_fpr, min_tpr, thresholds=thresholds)
+        for _ in range(4):
+            metric.update(torch.full((10,), 0.7), torch.arange(10) % 2)
+        assert metric.compute().item() == expected
+
+
+@pytest.mark.parametrize("thresholds", [None, 64])
+def test_arrays_lists_and_series_are_accepted(thresholds: int | None) -> None:
+    preds, target = make_samples()
+    expected = BinaryPartialAUC(max_fpr=0.3, thresholds=thresholds)
+    metric = expected.clone()
+    expected.update(preds.double(), target)
+    metric.update(preds[:100].numpy(), target[:100].numpy())
+    metric.update(preds[100:200].double().tolist(), target[100:200].tolist())
+    metric.update(pd.Series(preds[200:300].numpy()), pd.Series(target[200:300].numpy(), dtype="Int64"))
+    metric.update(preds[300:], target[300:].tolist())
+    assert metric.compute() == expected.compute()
+    assert metric(preds[:50].numpy(), target[:50].numpy()) == expected(preds[:50], target[:50])
+    with pytest.raises(
+        InputError, match="`target` must be a tensor, an array or a list of numbers, got a list of str"
+    ):
+        metric.update([0.1, 0.2], ["yes", "no"])
+    assert metric.compute() == expected.compute()
 
 
 def test_more_bins_mean_a_smaller_bound_in_the_same_memory() -> None:
@@ -221,6 +280,9 @@ def test_plot_draws_the_curve_and_several_values(thresholds: int | None) -> None
     curve = np.asarray(ax.lines[0].get_xydata())
     # the area under the drawn line is the AUC
     assert auc(curve[:, 0], curve[:, 1]) == pytest.approx(roc_auc_score(target, preds), abs=1e-12)
+    half = BinaryPartialAUC(max_fpr=0.3, min_tpr=0.6, ties="half", thresholds=thresholds)
+    half.update(preds, target)
+    assert half.plot()[1].get_title() == f'{half.region.title} = {half.compute():.4f}, ties="half"'
     own = Figure().add_subplot()
     assert metric.plot(ax=own) == (own.figure, own)
     values = [metric.compute(), metric.compute() / 2]

@@ -14,6 +14,8 @@ from pauc_lightning.metrics.functional import binary_partial_auc
 
 ARGUMENTS: list[dict[str, Any]] = [
     {"max_fpr": 0.3, "min_tpr": 0.6},
+    {"max_fpr": 0.85, "min_tpr": 0.25, "min_fpr": 0.15},
+    {"max_fpr": 0.3, "ties": "half"},
     {"max_fpr": 0.5, "min_fpr": 0.1, "ties": "win"},
     {"max_fpr": 0.13, "scale": "mcclish"},
 ]
@@ -24,6 +26,12 @@ def make_samples(n: int = 400) -> tuple[Tensor, Tensor]:
     target = (torch.rand(n, generator=generator) < 0.3).long()
     scores = torch.sigmoid(torch.randn(n, generator=generator) + target)
     return (scores * 50).round() / 50, target  # with ties
+
+
+def make_close_samples(n: int = 400) -> tuple[Tensor, Tensor]:
+    """Float64 scores that are all equal in float32, positives above negatives."""
+    target = torch.arange(n) % 3 == 0
+    return 0.5 + 1e-12 * (torch.arange(n) + n * target).double(), target
 
 
 def _collect(metric: BinaryPartialAUC, batches: list[tuple[Tensor, Tensor]]) -> list[float]:
@@ -51,15 +59,22 @@ def _on_a_rank(rank: int) -> dict[str, Any]:
             # one class per rank
             part = target == rank
             results[f"{mode} {i} one class"] = _collect(metric, [(preds[part], target[part])])
-    for dtype in (torch.float64, torch.float16):
-        metric = BinaryPartialAUC()
-        results[f"empty rank {dtype}"] = _collect(
-            metric, [(preds.to(dtype), target)] if rank == 1 else nothing
+    for wide in (0, 1):
+        close, close_target = make_close_samples()
+        batch = close[uneven], close_target[uneven]
+        results[f"float64 on rank {wide} only"] = _collect(
+            BinaryPartialAUC(), [batch] if rank == wide else nothing
         )
-        # float16 here, float64 there
-        results[f"mixed {dtype}"] = _collect(
-            BinaryPartialAUC(), [(preds[uneven].to(dtype if rank else torch.float32), target[uneven])]
+        dtype = torch.float64 if rank == wide else torch.float32
+        results[f"float32 beside float64 on rank {wide}"] = _collect(
+            BinaryPartialAUC(), [(batch[0].to(dtype), batch[1])]
         )
+    results["float16 on an empty rank"] = _collect(
+        BinaryPartialAUC(), [(preds.half(), target)] if rank == 1 else nothing
+    )
+    results["float16 beside float32"] = _collect(
+        BinaryPartialAUC(), [(preds[uneven].to(torch.float16 if rank else torch.float32), target[uneven])]
+    )
     metric = BinaryPartialAUC(max_fpr=0.3)
     metric.update(preds[uneven], target[uneven])
     results["plot"] = metric.plot()[1].get_title()
@@ -86,13 +101,19 @@ def test_two_processes_agree_with_one() -> None:
             assert first[f"{mode} {i} one class"] == pytest.approx(expected, abs=1e-14)
             twice = _collect(alone, [(preds, target)])
             assert first[f"{mode} {i} continued"] == pytest.approx(twice, abs=1e-14)
-    full = binary_partial_auc(preds, target).item()
-    for dtype in (torch.float64, torch.float16):
-        alone_value = binary_partial_auc(preds.to(dtype), target).item()
-        assert first[f"empty rank {dtype}"] == [alone_value, 0.0]
-    assert first["mixed torch.float64"] == [full, 0.0]
+    assert first["float16 on an empty rank"] == [binary_partial_auc(preds.half(), target).item(), 0.0]
     mixed = torch.cat([preds[:130], preds[130:].half().float()])
-    assert first["mixed torch.float16"] == [binary_partial_auc(mixed, target).item(), 0.0]
+    assert first["float16 beside float32"] == [binary_partial_auc(mixed, target).item(), 0.0]
+    close, close_target = make_close_samples()
+    assert binary_partial_auc(close.float(), close_target).item() == 0.5  # float32 sees one score
+    for wide, part in enumerate((slice(0, 130), slice(130, 400))):
+        # One rank's samples alone: a perfect ranking that only float64 can see.
+        assert first[f"float64 on rank {wide} only"] == [1.0, 0.0]
+        rounded = close.float().double()
+        rounded[part] = close[part]
+        expected_value = binary_partial_auc(rounded, close_target).item()
+        assert 0.5 < expected_value < 1
+        assert first[f"float32 beside float64 on rank {wide}"] == [expected_value, 0.0]
     assert first["plot"].endswith(f"{binary_partial_auc(preds, target, max_fpr=0.3):.4f}")
     assert first["collection"] == {
         "a": binary_partial_auc(preds, target, max_fpr=0.3).item(),

@@ -51,17 +51,17 @@ def check_tensors(preds: Tensor, target: Tensor, values: bool = True) -> None:
         raise InputError(
             f"`target` must be 0 or 1, got dtype {target.dtype}: convert the labels with target.long()."
         )
+    if preds.device != target.device:
+        raise InputError(
+            f"`preds` and `target` must be on the same device, got {preds.device} and {target.device}: move "
+            "one with target.to(preds.device)."
+        )
     for name, tensor in (("preds", preds), ("target", target)):
         if tensor.layout != torch.strided or tensor.is_meta:
             kind = "without data (device meta)" if tensor.is_meta else f"of layout {tensor.layout}"
             raise InputError(
                 f"`{name}` must be an ordinary tensor, got one {kind}: pass a dense one with data."
             )
-    if preds.device != target.device:
-        raise InputError(
-            f"`preds` and `target` must be on the same device, got {preds.device} and {target.device}: move "
-            "one with target.to(preds.device)."
-        )
     if values and preds.numel() > 0:
         _check_scores(preds)
         _check_labels(target)
@@ -166,7 +166,7 @@ def _array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _from_numpy(array: NDArray[Any], device: torch.device | None) -> Tensor:
-    if array.dtype == np.longdouble and np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant:
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         raise InputError(
             f"`preds` and `target` must be of a dtype that torch has, got {array.dtype}: convert with "
             ".astype(numpy.float64)."
