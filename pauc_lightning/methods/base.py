@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.core.optimizer import LightningOptimizer
+from lightning.pytorch.plugins import DoublePrecision
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
@@ -182,6 +183,11 @@ class PartialAUCModule(LightningModule):
         self._ddp_params_and_buffers_to_ignore = [
             f"objective.{name}" for name in getattr(objective, "per_instance_buffers", ())
         ]
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Become double before double weights are loaded: Lightning loads first, which rounds them to float32."""
+        if self._trainer is not None and isinstance(self.trainer.precision_plugin, DoublePrecision):
+            self.double()
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""

@@ -75,6 +75,7 @@ SOMEWHERE = [
     ("on_before_backward", 24),
     ("own:on_train_batch_end", 25),
 ]
+ASCENT = partial(build, UPAUCI, weights="ascent", min_tpr=0.5)
 SETTINGS: dict[str, tuple[dict[str, Any], list[tuple[str, int]]]] = {
     "epochs": ({}, EVERYWHERE),
     "steps": ({"max_epochs": -1, "max_steps": STEPS}, EVERYWHERE),
@@ -86,8 +87,10 @@ SETTINGS: dict[str, tuple[dict[str, Any], list[tuple[str, int]]]] = {
     ),
     "validation-every-second": ({"check_val_every_n_epoch": 2, "max_epochs": 4}, SOMEWHERE),
     "no-validation": ({"limit_val_batches": 0}, [*SOMEWHERE[:2], *SOMEWHERE[3:]]),
+    "double": ({"precision": "64-true"}, SOMEWHERE),
     "workers": ({"data": {"num_workers": 2}}, SOMEWHERE[:2]),
-    "upauci": ({"module": partial(build, UPAUCI, weights="ascent", min_tpr=0.5)}, SOMEWHERE),
+    "upauci": ({"module": ASCENT}, SOMEWHERE),
+    "upauci-double": ({"module": ASCENT, "precision": "64-true"}, SOMEWHERE[1:4]),
 }
 
 
