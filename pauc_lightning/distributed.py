@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def world_size() -> int:
@@ -33,6 +33,17 @@ def mean_across_ranks(value: Tensor) -> Tensor:
     value = value.detach().clone()
     dist.all_reduce(value)
     return value / world_size()
+
+
+def share_buffers(module: nn.Module) -> None:
+    """Give every rank the buffers of rank 0, such as the running statistics of batch normalisation.
+
+    DDP does so at the beginning of each training step, so that after a step they differ: every rank would evaluate a
+    model of its own, and only rank 0's is saved.
+    """
+    if world_size() > 1:
+        for buffer in module.buffers():
+            dist.broadcast(buffer, src=0)
 
 
 def _gather_shards(tensor: Tensor) -> tuple[list[Tensor], int]:

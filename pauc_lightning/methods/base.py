@@ -458,6 +458,7 @@ class PartialAUCModule(LightningModule):
             num_workers=loader.num_workers,
             generator=torch.Generator(),  # otherwise the pass would draw from the global generator
         )
+        distributed.share_buffers(self.backbone)
         was_training = self.backbone.training
         self.backbone.eval()
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -489,7 +490,8 @@ class PartialAUCModule(LightningModule):
         return self._evaluation_step(batch, self.test_metrics)
 
     def on_validation_start(self) -> None:
-        """Look for a collapse before the metrics refuse scores that are not finite."""
+        """Make all ranks evaluate one model, and look for a collapse before the metrics refuse its scores."""
+        distributed.share_buffers(self.backbone)
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             self._collapse_monitor.look(self.global_step, self._last_scores, self._last_target, {})
 
