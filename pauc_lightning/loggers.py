@@ -76,8 +76,11 @@ class _ContinuedWriter(ExperimentWriter):
         """Record a row; an earlier one of the same step and columns gives way."""
         super().log_metrics(metrics_dict, step)
         row = self.metrics[-1]
-        # A step that comes again was validated after the checkpoint had been written: one of the last rows.
+        # What comes again is one of the last rows: validated after the checkpoint, or written out because of it.
         for old in self._written[-4:]:
+            if old == row:
+                self.metrics.pop()  # in the file already
+                return
             if int(old["step"]) == row["step"] and _columns(old) == set(row):
                 self._written.remove(old)
                 self._is_file_valid = False

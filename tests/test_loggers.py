@@ -53,6 +53,16 @@ def test_a_validation_that_is_repeated_takes_the_place_of_the_first(tmp_path: Pa
     assert [row["val/pauc"] for row in rows(tmp_path)] == ["", "0.25"]
 
 
+def test_a_row_that_was_written_out_early_is_not_written_twice(tmp_path: Path) -> None:
+    logger = RunLogger(tmp_path)
+    for step in range(3):
+        log(logger, step, train_loss=0.5)
+        logger.save()  # with a checkpoint, before Lightning logs the batch
+        log(logger, step, train_loss=0.5)
+    logger.save()
+    assert [row["step"] for row in rows(tmp_path)] == ["0", "1", "2"]
+
+
 def test_a_row_that_a_kill_has_cut_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("step,train/loss,val/pauc\n0,0.5,\n1,0.4,\n2,0.")
     logger = RunLogger(tmp_path, first_step=3)

@@ -182,8 +182,7 @@ class RunCheckpoint(ModelCheckpoint):
         here = position.current_position(trainer, self._validated_at)
         if here == self._saved_at:
             return
-        for logger in trainer.loggers:
-            logger.save()  # a run that is killed and resumed from here must not miss what was logged before
+        _log_everything_before(trainer)
         self.last_model_path = os.path.join(str(self.dirpath), "last.ckpt")
         if wait_for_others:
             self._save_checkpoint(trainer, self.last_model_path)
@@ -270,3 +269,15 @@ class RunCheckpoint(ModelCheckpoint):
                 if score is not None and torch.isfinite(score):
                     return torch.as_tensor(score).cpu()
         return None
+
+
+def _log_everything_before(trainer: Trainer) -> None:
+    """Write out the logs: a run that is killed and resumed from this checkpoint must not miss any of its past.
+
+    Lightning hands a batch's metrics to the loggers after the hooks of its end, in which the checkpoint may be saved.
+    """
+    progress: Any = trainer.fit_loop.epoch_loop.batch_progress.current
+    if progress.processed != progress.completed:
+        trainer._logger_connector.update_train_step_metrics()
+    for logger in trainer.loggers:
+        logger.save()
