@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from pauc_lightning.cli import main
+from pauc_lightning.data import DigitsLT
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +93,7 @@ def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFix
     run("predict", *command[1:])
     with (folder / "predict/version_0/predictions.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["index"]) for row in rows] == list(range(len(rows)))
+    assert [int(row["index"]) for row in rows] == DigitsLT().split.test.tolist()
     scores = torch.tensor([float(row["score"]) for row in rows], dtype=torch.float64)
     labels = torch.tensor([int(row["label"]) for row in rows])
     value = binary_partial_auc(scores, labels, max_fpr=0.3)

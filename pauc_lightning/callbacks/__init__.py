@@ -4,5 +4,13 @@ from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.figures import EvaluationFigures
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
 from pauc_lightning.callbacks.predictions import PredictionWriter
+from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
 
-__all__ = ["EvaluationFigures", "GracefulStop", "PredictionWriter", "RunCheckpoint", "RunInterrupted"]
+__all__ = [
+    "EvaluationFigures",
+    "GracefulStop",
+    "PredictionWriter",
+    "PreprocessingKeeper",
+    "RunCheckpoint",
+    "RunInterrupted",
+]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +15,57 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from pauc_lightning import distributed
-from pauc_lightning.files import complete_file
+from pauc_lightning.errors import InputError
+from pauc_lightning.files import complete_binary_file, complete_file
+
+_ENDINGS = (".csv", ".parquet")
 
 
 class PredictionWriter(Callback):
-    """Write index, label and score of every predicted sample to a CSV file, in the order of the indices.
+    """Write a row for every predicted sample to a CSV or Parquet file, in the order of the samples.
+
+    The columns are `index`, `label` (1 positive, 0 negative) and `score`. With this project's data modules the
+    index is the row in the user's file, counted from 0, and further columns follow it: the `file` of an image, the
+    identifier of a table's row. Other data modules may say which sample is which by a method
+    ``prediction_columns(index)``, which gets the indices of the batches, as an int64 array, and returns the columns;
+    without it the index is that of the batches.
 
     Args:
-        filename: The file, relative to the run's directory unless absolute. It appears only when it is complete.
+        filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
+            only when it is complete.
+        overwrite: Whether a file that exists already is replaced; otherwise nothing is predicted.
     """
 
-    def __init__(self, filename: str = "predictions.csv") -> None:
+    def __init__(self, filename: str = "predictions.csv", overwrite: bool = False) -> None:
+        if not filename.endswith(_ENDINGS):
+            raise InputError(
+                f"`predictions.filename={filename}` must end in {' or '.join(_ENDINGS)}, which decides the format."
+            )
+        if filename.endswith(".parquet") and importlib.util.find_spec("pyarrow") is None:
+            raise InputError(
+                f"`predictions.filename={filename}` needs pyarrow: pip install 'pauc-lightning[tabular]', or choose "
+                "a name that ends in .csv."
+            )
         self.filename = filename
+        self.overwrite = overwrite
         self._batches: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Forget an earlier run."""
+        """Forget an earlier run, and refuse a file that cannot be written before the work is done."""
         self._batches = []
+        path = self._path(trainer)
+        if path.is_dir():
+            raise InputError(f"`predictions.filename={path}` is a folder: give the name of a file.")
+        if path.exists() and not self.overwrite:
+            raise InputError(
+                f"`predictions.filename={path}` exists: choose another name, or overwrite it with "
+                "`predictions.overwrite: true` (`pauc predict --overwrite`)."
+            )
+        existing = next(parent for parent in path.absolute().parents if parent.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            raise InputError(
+                f"`predictions.filename={path}`: {existing} is not a folder that you may write to."
+            )
 
     def on_predict_batch_end(
         self,
@@ -55,16 +92,51 @@ class PredictionWriter(Callback):
             distributed.gather(torch.cat(column)).cpu() for column in zip(*self._batches, strict=True)
         ]
         self._batches = []
-        path = Path(trainer.log_dir or trainer.default_root_dir) / self.filename  # asks all ranks
+        path = self._path(trainer)
         if not trainer.is_global_zero:
             return
         index, label, score = gathered
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        columns = (index[order].tolist(), label[order].long().tolist(), score[order].tolist())
+        columns = {
+            **_sample_columns(trainer, index[order]),
+            **_label_column(label[order]),
+            "score": score[order].tolist(),
+        }
+        _write(path, columns)
+        rank_zero_info(f"Wrote {len(index)} predictions ({', '.join(columns)}) to {path}")
+
+    def _path(self, trainer: Trainer) -> Path:
+        return Path(trainer.log_dir or trainer.default_root_dir) / self.filename  # asks all ranks
+
+
+def _sample_columns(trainer: Trainer, index: Tensor) -> Mapping[str, Sequence[Any]]:
+    """What says which sample is which."""
+    data: Any = getattr(trainer, "datamodule", None)
+    if not hasattr(data, "prediction_columns"):
+        return {"index": index.tolist()}
+    columns: Mapping[str, Sequence[Any]] = data.prediction_columns(index.numpy())
+    return columns
+
+
+def _label_column(label: Tensor) -> Mapping[str, Sequence[int | None]]:
+    """The labels as far as they are known; no column if none is."""
+    values = label.long().tolist()
+    return (
+        {"label": [value if value >= 0 else None for value in values]} if max(values, default=0) >= 0 else {}
+    )
+
+
+def _write(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    if path.suffix == ".csv":
         with complete_file(path) as file:
             writer = csv.writer(file)
-            writer.writerow(("index", "label", "score"))
-            writer.writerows(zip(*columns, strict=True))
-        rank_zero_info(f"Wrote {len(index)} predictions (index, label, score) to {path}")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+        return
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
+    with complete_binary_file(path) as binary:
+        parquet.write_table(pyarrow.table(dict(columns)), binary)

@@ -28,6 +28,7 @@ from pauc_lightning.callbacks import (
     EvaluationFigures,
     GracefulStop,
     PredictionWriter,
+    PreprocessingKeeper,
     RunCheckpoint,
     RunInterrupted,
 )
@@ -89,7 +90,7 @@ class PaucCLI(LightningCLI):
                 "use_distributed_sampler": False,
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
-                "callbacks": GracefulStop(),
+                "callbacks": [GracefulStop(), PreprocessingKeeper()],
             },
             auto_configure_optimizers=False,
             args=list(args),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader
 from pauc_lightning.data.dataset import InMemoryDataset, Inputs
 from pauc_lightning.data.loader import ResumableLoader
 from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, class_ids, split_long_tail
+from pauc_lightning.data.preprocessing import load_preprocessing
 from pauc_lightning.data.sample import Sample, collate
 from pauc_lightning.data.samplers import (
     EpochBatchSampler,
@@ -47,6 +48,20 @@ class Source(NamedTuple):
     labels: NDArray[np.int64]
     class_names: Sequence[str] = ()
     sample_names: Sequence[str] = ()
+
+
+class NewData(NamedTuple):
+    """Samples that no part has, to be scored by a trained model.
+
+    Attributes:
+        inputs: As those of :class:`Source`.
+        targets: 1 for a positive, 0 for a negative, -1 where the label is not known; int64 of shape ``(n,)``.
+        columns: What says which sample is which, for the file of predictions; one value per sample each.
+    """
+
+    inputs: Inputs
+    targets: NDArray[np.int64]
+    columns: Mapping[str, Sequence[Any]]
 
 
 class ClassCounts(NamedTuple):
@@ -80,6 +95,10 @@ class LongTailDataModule(LightningDataModule, ABC):
         predict_part: The part that is scored by predict.
         split_file: A split written by `pauc data --export`, used instead of one that `imbalance_ratio` and `seed`
             decide.
+        predict_input: New data that predict scores instead of `predict_part`: a file for tables, a folder for images.
+            `pauc predict <run> --input <file>` sets it.
+        preprocessing: The file `preprocessing.json` of the run that trained the model, which says how new data become
+            inputs; the training data are not needed then.
     """
 
     def __init__(
@@ -94,6 +113,8 @@ class LongTailDataModule(LightningDataModule, ABC):
         num_workers: int = 0,
         predict_part: Part = "test",
         split_file: str | None = None,
+        predict_input: str | None = None,
+        preprocessing: str | None = None,
     ) -> None:
         super().__init__()
         if predict_part not in get_args(Part):
@@ -123,6 +144,8 @@ class LongTailDataModule(LightningDataModule, ABC):
         self.num_workers = num_workers
         self.predict_part = predict_part
         self.split_file = split_file
+        self.predict_input = predict_input
+        self.preprocessing = preprocessing
 
     # ------------------------------------------------------------------ what a subclass says
 
@@ -138,7 +161,28 @@ class LongTailDataModule(LightningDataModule, ABC):
         """Scale a validation or test batch on its device."""
         return input
 
+    def load_new(self, path: Path) -> NewData:
+        """Read new data that a trained model is to score."""
+        raise InputError(
+            f"`predict_input={path}`: {type(self).__name__} reads no new data. Tables (TabularLT) and images do; in a "
+            "class of your own, define `load_new`."
+        )
+
+    def training_state(self) -> dict[str, Any]:
+        """What a run keeps of its training data in ``preprocessing.json``, so that it can score new data."""
+        return {
+            "data": type(self).__name__,
+            "train_size": self.train_size,
+            "prior": self.prior,
+            "input_shape": list(self.input_shape),
+        }
+
     # ------------------------------------------------------------------ what is known before training
+
+    @cached_property
+    def saved_state(self) -> dict[str, Any] | None:
+        """The :meth:`training_state` of the run that trained the model, if ``preprocessing`` names its file."""
+        return None if self.preprocessing is None else load_preprocessing(Path(self.preprocessing))
 
     @cached_property
     def source(self) -> Source:
@@ -182,7 +226,7 @@ class LongTailDataModule(LightningDataModule, ABC):
     @property
     def train_size(self) -> int:
         """Number of training samples: the size of per-instance state."""
-        return len(self.split.train)
+        return len(self.split.train) if self.saved_state is None else int(self.saved_state["train_size"])
 
     @property
     def prior(self) -> float:
@@ -191,11 +235,15 @@ class LongTailDataModule(LightningDataModule, ABC):
         Without a Trainer it is that of one process; with several, the whole number of positives per batch may
         round a little differently.
         """
+        if self.saved_state is not None:
+            return float(self.saved_state["prior"])
         return self.batch_sampler().positive_fraction
 
     @property
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one input as the model gets it."""
+        if self.saved_state is not None:
+            return tuple(self.saved_state["input_shape"])
         return tuple(self.eval_transform(self.source.inputs[:1]).shape[1:])
 
     @property
@@ -249,25 +297,50 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     def val_dataloader(self) -> DataLoader[Sample]:
         """This process' share of the validation part."""
-        return self._eval_dataloader("val", self.seed)
+        return self._eval_dataloader(self.dataset("val"), "the val part", self.seed)
 
     def test_dataloader(self) -> DataLoader[Sample]:
         """This process' share of the test part."""
-        return self._eval_dataloader("test", self.seed)
+        return self._eval_dataloader(self.dataset("test"), "the test part", self.seed)
 
     def predict_dataloader(self) -> DataLoader[Sample]:
-        """This process' share of the part that predict scores, in its order, transformed as in evaluation."""
-        return self._eval_dataloader(self.predict_part)
+        """This process' share of the part or the new data that predict scores, in order, as in evaluation."""
+        if self.predict_input is None:
+            return self._eval_dataloader(self.dataset(self.predict_part), f"the {self.predict_part} part")
+        new = self.new_data
+        everything = torch.arange(len(new.targets))
+        dataset = InMemoryDataset(new.inputs, torch.from_numpy(new.targets), everything)
+        return self._eval_dataloader(dataset, f"`predict_input={self.predict_input}`")
 
-    def _eval_dataloader(self, part: Part, seed: int | None = None) -> DataLoader[Sample]:
+    @cached_property
+    def new_data(self) -> NewData:
+        """What ``predict_input`` holds, read when first needed."""
+        assert self.predict_input is not None
+        return self.load_new(Path(self.predict_input))
+
+    def prediction_columns(self, index: NDArray[np.int64]) -> dict[str, Sequence[Any]]:
+        """Columns that say which samples of the user's data were predicted: the row, and the file if it has one.
+
+        Args:
+            index: Indices of samples in :meth:`predict_dataloader`.
+        """
+        if self.predict_input is not None:
+            columns = {name: _take(values, index) for name, values in self.new_data.columns.items()}
+            return {"index": index.tolist(), **columns}
+        rows = getattr(self.split, self.predict_part)[index]
+        names = self.source.sample_names
+        return {"index": rows.tolist(), **({"file": _take(names, rows)} if len(names) else {})}
+
+    def _eval_dataloader(
+        self, dataset: InMemoryDataset, what: str, seed: int | None = None
+    ) -> DataLoader[Sample]:
         self._check_trainer()
-        dataset = self.dataset(part)
         n_ranks, _ = self._place
         if len(dataset) < n_ranks:
             # A rank without a batch would miss the exchange of buffers that opens DDP's evaluation, and hang.
             raise InputError(
-                f"the {part} part has {len(dataset)} samples for {n_ranks} processes, so some would have "
-                "nothing to evaluate: use fewer devices."
+                f"{what} has {len(dataset)} samples for {n_ranks} processes, so some would have nothing to "
+                "evaluate: use fewer devices."
             )
         return DataLoader(
             dataset,
@@ -304,3 +377,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         _, rank = self._place
         with seeded(self.seed, *loader.position, rank, device=batch.input.device):
             return batch._replace(input=self.train_transform(batch.input))
+
+
+def _take(values: Sequence[Any], positions: NDArray[np.int64]) -> list[Any]:
+    return [values[i] for i in positions.tolist()]

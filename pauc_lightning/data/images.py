@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD, normalize, random_affine, to_unit
-from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.data.base import LongTailDataModule, NewData
+from pauc_lightning.data.new_images import new_images
 from pauc_lightning.errors import InputError
 
 
@@ -58,6 +60,10 @@ class ImageDataModule(LongTailDataModule):
         if self.flip or self.max_rotation > 0 or shift > 0:
             images = random_affine(images, self.flip, self.max_rotation, shift)
         return normalize(images, self.mean, self.std)
+
+    def load_new(self, path: Path) -> NewData:
+        """All images below a folder, whatever its subfolders are."""
+        return new_images(path, self.input_shape)
 
     def eval_transform(self, input: Tensor) -> Tensor:
         """The images, normalised."""

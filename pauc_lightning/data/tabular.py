@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,24 +13,16 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pauc_lightning.data.base import LongTailDataModule, Source
+from pauc_lightning.data.base import LongTailDataModule, NewData, Source
+from pauc_lightning.data.table_encoding import CategoryColumn, TableEncoding
+from pauc_lightning.data.table_labels import UNKNOWN, Value, known_targets, label_classes, positive_classes
+from pauc_lightning.data.table_reader import few, read_table
+from pauc_lightning.data.table_state import TableState, standardisation
 from pauc_lightning.errors import InputError
 
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series  # type: ignore[import-untyped]  # ships no types
+Values = list[Value] | tuple[Value, ...] | Value
 
-Value = bool | int | float | str
-
-_MOST_CATEGORIES = 1000
-_SHOWN = 10
-
-
-class InputColumn(NamedTuple):
-    """A column of the inputs: a column of numbers, or one category of a column of categories."""
-
-    name: str
-    category: str | None
-    values: NDArray[np.float32]
+_TAKEN = ("index", "label", "score")
 
 
 class TabularLT(LongTailDataModule):
@@ -45,10 +37,14 @@ class TabularLT(LongTailDataModule):
         label: Name of the column with the label.
         positive_values: Values of the label that are positive; all others are negative. null means 1 (or true)
             in a column of 0 and 1.
-        ignore: Columns that are neither label nor input, such as identifiers.
-        categorical: Columns of numbers that are names of categories; columns of text are so anyway.
+        ignore: Columns that are neither label nor input, such as comments.
+        id_column: A column that is no input but stands in the predictions, such as the number of a patient.
+        categorical: Columns that are categories although they hold numbers or many different texts; columns with
+            few texts are so anyway.
         missing: What happens to missing values: "error" names the columns that have any; "impute" puts the
             training mean in numeric columns and leaves all categories 0.
+        missing_values: Values that stand for a missing one in any input column, such as unknown or -999, besides
+            those that pandas knows (an empty place, NA, null, nan, ...).
         imbalance_ratio: Size of the last class over that of the first, in (0, 1], where the classes are the
             values of the label in ascending order. null keeps every row.
         kwargs: What every long-tailed data module takes.
@@ -58,10 +54,12 @@ class TabularLT(LongTailDataModule):
         self,
         path: str,
         label: str,
-        positive_values: Sequence[Value] | None = None,
-        ignore: Sequence[str] = (),
-        categorical: Sequence[str] = (),
+        positive_values: Values | None = None,
+        ignore: Values = (),
+        id_column: str | None = None,
+        categorical: Values = (),
         missing: Literal["error", "impute"] = "error",
+        missing_values: Values = (),
         imbalance_ratio: float | None = None,
         **kwargs: Any,
     ) -> None:
@@ -69,172 +67,167 @@ class TabularLT(LongTailDataModule):
         if missing not in ("error", "impute"):
             raise InputError(f'`missing` must be "error" or "impute", got {missing!r}.')
         self.path = path
-        self.label = label
-        self.positive_values = positive_values
-        self.ignore = tuple(ignore)
-        self.categorical = tuple(categorical)
-        self.missing = missing
+        self.label = label.strip()
+        self.positive_values = None if positive_values is None else _as_tuple(positive_values)
+        self.ignore = tuple(str(name).strip() for name in _as_tuple(ignore))
+        self.id_column = None if id_column is None else id_column.strip()
+        self.categorical = tuple(str(name).strip() for name in _as_tuple(categorical))
+        self.missing: Literal["error", "impute"] = missing
+        self.missing_values = _as_tuple(missing_values)
+        self._check_roles()
+
+    def _check_roles(self) -> None:
+        for argument, names in (
+            ("ignore", self.ignore),
+            ("categorical", self.categorical),
+            ("id_column", (self.id_column,)),
+        ):
+            if self.label in names:
+                raise InputError(
+                    f"`{argument}` names {self.label!r}, which is the label: take it out of `{argument}`, or choose "
+                    "another `label`."
+                )
+        if self.id_column in self.categorical:
+            raise InputError(
+                f"`categorical` names {self.id_column!r}, which is the `id_column` and no input: choose one."
+            )
+        if self.id_column in _TAKEN:
+            raise InputError(
+                f"`id_column={self.id_column}` is also the name of another column of the predictions "
+                f"({', '.join(_TAKEN)}): rename it in the file."
+            )
 
     # ------------------------------------------------------------------ reading
 
     def load_source(self) -> Source:
         """The inputs as float32, not yet standardised, of shape ``(n, number of input columns)``."""
-        table = _read_table(Path(self.path))
-        table.columns = [str(name) for name in table.columns]
+        table = read_table("path", Path(self.path), () if self.id_column is None else (self.id_column,))
         self._check_names(table.columns.tolist())
-        labels, values = self._labels(table[self.label])
-        table = table.drop(columns=[self.label, *self.ignore])
+        labels, values = label_classes(table[self.label], self.label, self.path)
+        positive_classes(
+            values, self.positive_values, self.label
+        )  # says what is wrong before the inputs are made
+        self._ids = None if self.id_column is None else _identifiers(table[self.id_column])
+        no_inputs = [self.label, *self.ignore, *([] if self.id_column is None else [self.id_column])]
+        table = table.drop(columns=no_inputs)
         if table.shape[1] == 0:
-            raise InputError(f"`path={self.path}` has no input columns beside the label {self.label!r}.")
-        self._report_missing(table)
-        columns = [column for name in table.columns for column in self._encode(table[name])]
-        inputs = np.stack([column.values for column in columns], axis=1)
-        self._is_category = torch.tensor([column.category is not None for column in columns])
-        self.column_names = [
-            column.name if column.category is None else f"{column.name}={column.category}"
-            for column in columns
-        ]
-        return Source(torch.from_numpy(inputs), labels, [str(value) for value in values])
+            raise InputError(f"{self.path} has no input columns beside {few(no_inputs)}: add some.")
+        self._encoding = TableEncoding.of(
+            table, self.path, self.categorical, self.missing, self.missing_values
+        )
+        inputs = self._encoding.encode(table, self.path)
+        return Source(torch.from_numpy(inputs), labels, values)
 
     def _check_names(self, present: list[str]) -> None:
         for argument, names in (
             ("label", (self.label,)),
             ("ignore", self.ignore),
             ("categorical", self.categorical),
+            ("id_column", () if self.id_column is None else (self.id_column,)),
         ):
             unknown = [name for name in names if name not in present]
             if unknown:
                 raise InputError(
-                    f"`{argument}` names columns {unknown} that {self.path} does not have: it has {_few(present)}."
+                    f"`{argument}` names columns {unknown} that {self.path} does not have: it has {few(present)}."
                 )
-
-    def _labels(self, column: Series[Any]) -> tuple[NDArray[np.int64], list[Value]]:
-        """The class of every row, and the label's values in the order of their classes."""
-        n_missing = int(column.isna().sum())
-        if n_missing:
-            raise InputError(
-                f"the label {self.label!r} is missing in {n_missing} of {len(column)} rows of {self.path}: remove "
-                "these rows or fill them in."
-            )
-        rows: list[Value] = column.tolist()
-        values = sorted(set(rows), key=lambda value: (isinstance(value, str), value))
-        classes = {value: i for i, value in enumerate(values)}
-        return np.array([classes[value] for value in rows], dtype=np.int64), values
 
     @cached_property
     def positive_ids(self) -> tuple[int, ...]:
         """The classes that are positive, from the values that the user gave."""
-        names = list(self.source.class_names)
-        keys = [_key(name) for name in names]
-        if self.positive_values is None:
-            if keys != [0.0, 1.0]:
-                raise InputError(
-                    f"`positive_values` is needed, because the label {self.label!r} has other values than 0 and 1: "
-                    f"say which of {_few(names)} are positive."
-                )
-            return (1,)
-        unknown = [value for value in self.positive_values if _key(value) not in keys]
-        if unknown:
-            raise InputError(
-                f"`positive_values` has {unknown}, which the label {self.label!r} never is: choose from {_few(names)}."
-            )
-        return tuple(keys.index(_key(value)) for value in self.positive_values)
+        return positive_classes(self.source.class_names, self.positive_values, self.label)
 
-    def _encode(self, column: Series[Any]) -> list[InputColumn]:
-        """The input columns that a column of the table becomes; a missing number is NaN."""
-        from pandas import CategoricalDtype
-        from pandas.api import types  # type: ignore[import-untyped]
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the inputs: a column's, or ``column=category``."""
+        return self.table_state.encoding.input_names
 
-        name = str(column.name)
-        if types.is_numeric_dtype(column) and name not in self.categorical:
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            if np.isinf(numbers).any():
-                raise InputError(
-                    f"column {name!r} of {self.path} has infinite values: replace them, or name the column in `ignore`."
-                )
-            # Near zero float32 can tell apart what is close together, such as two moments of this year. Whatever
-            # is subtracted here, standardising gives the same.
-            middle = np.nanmedian(numbers) if not np.isnan(numbers).all() else 0.0
-            return [InputColumn(name, None, (numbers - middle).astype(np.float32))]
-        is_text = types.is_string_dtype(column) or types.is_object_dtype(column)
-        if not (is_text or isinstance(column.dtype, CategoricalDtype) or name in self.categorical):
-            raise InputError(
-                f"column {name!r} of {self.path} has the type {column.dtype}, which is neither a number nor a "
-                "category: convert it, or name it in `ignore`."
-            )
-        text = column.astype("string")
-        categories: list[str] = sorted(text.dropna().unique().tolist())
-        if len(categories) > _MOST_CATEGORIES:
-            raise InputError(
-                f"column {name!r} of {self.path} has {len(categories)} categories, more than {_MOST_CATEGORIES}: if "
-                "it is an identifier, name it in `ignore`."
-            )
-        return [
-            InputColumn(name, category, (text == category).fillna(False).to_numpy(dtype=np.float32))
-            for category in categories
-        ]
-
-    def _report_missing(self, table: DataFrame) -> None:
-        having = [f"{name} ({n})" for name, n in table.isna().sum().items() if n > 0]
-        if not having:
-            return
-        found = f"of {len(table)} rows of {self.path}, values are missing in the columns {_few(having)}"
-        if self.missing == "error":
-            raise InputError(
-                f"{found}: fill them in, name the columns in `ignore`, or set `missing: impute`, which puts the mean "
-                "of the training part or no category."
-            )
-        rank_zero_info(
-            f"{found[0].upper()}{found[1:]}: the mean of the training part or no category stands in."
-        )
+    def prediction_columns(self, index: NDArray[np.int64]) -> dict[str, Sequence[Any]]:
+        """The row in the file, and the identifier if there is an ``id_column``."""
+        columns = super().prediction_columns(index)
+        if self.predict_input is None and self.id_column is not None:
+            ids = self._ids
+            assert ids is not None
+            columns[self.id_column] = [ids[row] for row in columns["index"]]
+        return columns
 
     # ------------------------------------------------------------------ scaling
 
     @cached_property
-    def _statistics(self) -> tuple[Tensor, Tensor]:
-        """What to subtract from each input column, and what to multiply it with then."""
-        train = self.source.inputs[torch.from_numpy(self.split.train)].double()
-        n = (~train.isnan()).sum(0).clamp(min=1)
-        mean = train.nansum(0) / n
-        std = ((train - mean).square().nansum(0) / n).sqrt()
-        # Categories stay 0 and 1. What never changes in training says nothing about other rows.
-        subtract = mean.where(~self._is_category, 0.0)
-        multiply = torch.where(self._is_category, 1.0, 1 / std).where(std > 1e-12, 0.0)
-        return subtract.float(), multiply.float()
+    def table_state(self) -> TableState:
+        """Columns, categories and scaling, from the training part or from the run that trained the model."""
+        if self.saved_state is not None:
+            return TableState.from_json(self.saved_state, str(self.preprocessing))
+        inputs = self.source.inputs
+        assert isinstance(inputs, Tensor)
+        names = self.source.class_names
+        return TableState(
+            self._encoding,
+            *standardisation(inputs, torch.from_numpy(self.split.train), self._encoding.is_category),
+            self.label,
+            tuple(names),
+            tuple(names[i] for i in self.positive_ids),
+            self.id_column,
+        )
 
     def eval_transform(self, input: Tensor) -> Tensor:
         """Rows with standardised numbers; a missing number is 0, the training mean."""
-        subtract, multiply = (statistic.to(input.device) for statistic in self._statistics)
+        subtract, multiply = (
+            self.table_state.subtract.to(input.device),
+            self.table_state.multiply.to(input.device),
+        )
         return ((input - subtract) * multiply).nan_to_num()
 
+    # ------------------------------------------------------------------ new data
 
-def _read_table(path: Path) -> DataFrame:
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError("TabularLT needs pandas: pip install 'pauc-lightning[tabular]'.") from error
-    if not path.is_file():
-        raise InputError(f"`path={path}`: no such file.")
-    try:
-        if path.suffix == ".parquet":
-            return pandas.read_parquet(path)
-        if path.name.endswith((".csv", ".csv.gz")):
-            return pandas.read_csv(path)
-        if path.name.endswith((".tsv", ".tsv.gz")):
-            return pandas.read_csv(path, sep="\t")
-    except (ValueError, OSError, ImportError) as error:
-        raise InputError(f"`path={path}` cannot be read: {error}") from error
-    raise InputError(f"`path={path}`: the name must end in .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+    def training_state(self) -> dict[str, Any]:
+        """Columns, categories, scaling and label, besides what every data module keeps."""
+        return {**super().training_state(), **self.table_state.to_json()}
+
+    def load_new(self, path: Path) -> NewData:
+        """All rows of another file, encoded as the training file was; its label is used if it has one."""
+        state = self.table_state
+        columns = state.encoding.columns
+        as_written = {
+            column.name for column in columns if isinstance(column, CategoryColumn) and column.is_text
+        }
+        id_column = self.id_column or state.id_column
+        table = read_table("input", path, as_written | ({id_column} if id_column is not None else set()))
+        names = [column.name for column in columns]
+        lacking = [name for name in names if name not in table.columns]
+        if lacking:
+            raise InputError(
+                f"{path} lacks the columns {few(lacking)} that the model was trained with: add them, or train "
+                "with these columns in `ignore`."
+            )
+        has_id = id_column is not None and id_column in table.columns
+        self._check_id(id_column, has_id, path)
+        others = [name for name in table.columns if name not in (*names, state.label, id_column)]
+        if others:
+            rank_zero_info(f"{path}: the columns {few(others)} are no inputs of this model and are ignored.")
+        if state.label in table.columns:
+            rank_zero_info(
+                f"{path}: the label {state.label!r} is no input; it only stands in the predictions."
+            )
+            targets = known_targets(table[state.label], state.label_values, state.positive_values, str(path))
+        else:
+            targets = np.full(len(table), UNKNOWN, dtype=np.int64)
+        inputs = torch.from_numpy(state.encoding.encode(table, str(path)))
+        return NewData(inputs, targets, {str(id_column): _identifiers(table[id_column])} if has_id else {})
+
+    def _check_id(self, id_column: str | None, has_id: bool, path: Path) -> None:
+        if id_column is None or has_id:
+            return
+        if id_column != self.table_state.id_column:
+            raise InputError(f"`id_column={id_column}` is not a column of {path}: choose one that it has.")
+        rank_zero_info(f"{path} lacks the column {id_column!r}, so the predictions have row numbers only.")
 
 
-def _key(value: Value) -> float | str:
-    """What labels are compared by: equal numbers are equal however they are written, and true is 1."""
-    text = {"True": "1", "False": "0"}.get(str(value), str(value))
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _as_tuple(values: Values) -> tuple[Value, ...]:
+    """One value or several, as a tuple."""
+    return tuple(values) if isinstance(values, (list, tuple)) else (values,)
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+def _identifiers(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
+    values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
+    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 import torch
+from jsonargparse import ArgumentParser
 
 from pauc_lightning.data import TabularLT
 from pauc_lightning.data_command import main
@@ -158,7 +160,7 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
     for name, message in (
         ("none.csv", "no such file"),
         ("table.xlsx", "must end in"),
-        ("empty.csv", "cannot be read"),
+        ("empty.csv", "is empty: give a file with a header and rows"),
         ("broken.parquet", "cannot be read"),
     ):
         with pytest.raises(InputError, match=message):
@@ -170,7 +172,8 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([f"name {i}" for i in range(N)], "has 200 categories, more than 100"),
+        ([f"name {i}" for i in range(N)], "has 200 different texts in 200 rows.*`ignore`.*`id_column`"),
+        ([f"{i % 190}" for i in range(N)], "has 190 different texts"),
         (pd.date_range("2020-01-01", periods=N), "has the type datetime64.*neither a number nor a category"),
         ([*range(N - 1), np.inf], "infinite values"),
     ],
@@ -178,11 +181,226 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
 def test_columns_that_are_no_inputs(
     tmp_path: Path, column: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pauc_lightning.data.tabular._MOST_CATEGORIES", 100)
+    monkeypatch.setattr("pauc_lightning.data.table_encoding._MOST_CATEGORIES", 100)
     path = write(tmp_path, table().assign(extra=column), "parquet")
     with pytest.raises(InputError, match=f"column 'extra'.*{message}"):
         module(path).source  # noqa: B018
     assert "extra" not in module(path, ignore=["id", "extra"]).source.class_names
+
+
+def test_categories_that_the_user_calls_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, table())
+    assert module(path, ignore=[], categorical=["id", "ward"]).input_shape == (3 + 2 + 3 + N,)
+    monkeypatch.setattr("pauc_lightning.data.table_encoding._MOST_CATEGORIES", 100)
+    with pytest.raises(InputError, match=r"column 'id'.* has 200 categories, more than 100: merge"):
+        module(path, ignore=[], categorical=["id"]).source  # noqa: B018
+
+
+def test_a_number_that_is_written_differently_is_the_same_category(tmp_path: Path) -> None:
+    frame = table()
+    frame["ward"] = frame["ward"].astype(float)
+    assert module(write(tmp_path, frame)).column_names[-3:] == ["ward=1", "ward=2", "ward=3"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            1,
+            r"column 'age' of .* has numbers in 199 rows and 'unknown' in 1: .*`missing_values`.*`categorical`",
+        ),
+        (20, "has numbers in 180 rows and 'unknown' in 20"),
+        (90, "has numbers in 110 rows and 'unknown' in 90"),
+    ],
+)
+def test_numbers_with_mistakes_are_no_categories(tmp_path: Path, wrong: int, message: str) -> None:
+    frame = table()
+    frame["age"] = frame["age"].astype(object)
+    frame.loc[: wrong - 1, "age"] = "unknown"
+    path = write(tmp_path, frame)
+    with pytest.raises(InputError, match=message):
+        module(path).source  # noqa: B018
+    data = module(path, missing="impute", missing_values=["unknown", -999])
+    inputs = data.eval_transform(data.source.inputs[:])
+    assert data.input_shape == (8,)
+    assert (inputs[:wrong, 0] == 0).all()
+    train = frame["age"].iloc[data.split.train]
+    known = train[train != "unknown"].astype(float)
+    expected = (float(frame["age"][150]) - known.mean()) / known.std(ddof=0)
+    assert float(inputs[150, 0]) == pytest.approx(expected, abs=1e-5)
+    assert module(path, ignore=["id", "age"]).input_shape == (7,)
+    with pytest.raises(InputError, match=rf"columns age \({wrong}\)"):
+        module(path, missing_values="unknown").source  # noqa: B018
+
+
+def test_a_number_may_stand_for_a_missing_one(tmp_path: Path) -> None:
+    frame = table()
+    frame.loc[:9, "age"] = -999
+    data = module(write(tmp_path, frame), missing="impute", missing_values=[-999])
+    inputs = data.eval_transform(data.source.inputs[:])
+    assert (inputs[:10, 0] == 0).all()
+    assert (inputs[10:, 0].abs() < 5).all()
+
+
+def test_a_few_numbers_among_texts_are_categories(tmp_path: Path) -> None:
+    frame = table().assign(children=["none", "1", "2", "3 or more"] * (N // 4))
+    names = module(write(tmp_path, frame)).column_names
+    assert [name for name in names if name.startswith("children")] == [
+        "children=1",
+        "children=2",
+        "children=3 or more",
+        "children=none",
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.array([True, False] * (N // 2), dtype="boolean"),
+        pd.array([1, 0] * (N // 2), dtype="Int64"),
+        pd.array([1.0, 0.0] * (N // 2), dtype="Float64"),
+        [Decimal(1), Decimal(0)] * (N // 2),
+        [2**62 + 2**60, 2**62] * (N // 2),
+        [2**70 + 2**60, 2**70] * (N // 2),
+    ],
+    ids=["boolean", "Int64", "Float64", "decimal", "large", "huge"],
+)
+def test_every_kind_of_number_is_one(tmp_path: Path, values: Any) -> None:
+    kind = "csv" if isinstance(values, list) and isinstance(values[0], int) else "parquet"
+    data = module(write(tmp_path, table().assign(extra=values), kind))
+    inputs = data.eval_transform(data.source.inputs[:])[:, data.column_names.index("extra")].numpy()
+    is_high = np.arange(N) % 2 == 0
+    share = float(is_high[data.split.train].mean())
+    expected = (is_high - share) / np.sqrt(share * (1 - share))
+    np.testing.assert_allclose(inputs, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "expected"),
+    [
+        (["yes", "no"], "[yes]", "yes"),
+        (["yes", "no"], "yes", "yes"),
+        (["yes", "no"], "['no']", "no"),
+        (["Yes", "No"], "[No]", "No"),
+        (["on", "off"], "[off]", "off"),
+        (["y", "n"], "[y]", "y"),
+        (["true", "false"], "[true]", "true"),
+        (["TRUE", "FALSE"], "[False]", "FALSE"),
+        (["1", "0"], "['1.0']", "1"),
+        (["1.0", "0.0"], "[1]", "1.0"),
+        (["1", "0"], "[true]", "1"),
+    ],
+)
+def test_labels_that_yaml_takes_for_truths(
+    tmp_path: Path, values: list[str], positive: str, expected: str
+) -> None:
+    rows = [values[i % 3 > 0] for i in range(N)]
+    (tmp_path / "table.csv").write_text("x,sick\n" + "".join(f"{i},{v}\n" for i, v in enumerate(rows)))
+    config = tmp_path / "data.yaml"
+    config.write_text(
+        f"data:\n  class_path: TabularLT\n  init_args:\n    path: {tmp_path / 'table.csv'}\n    label: sick\n"
+        f"    positive_values: {positive}\n"
+    )
+    for arguments in (
+        ["-c", str(config)],
+        [
+            "--data=TabularLT",
+            f"--data.init_args.path={tmp_path / 'table.csv'}",
+            "--data.init_args.label=sick",
+            f"--data.init_args.positive_values={positive}",
+        ],
+    ):
+        parser = ArgumentParser()
+        parser.add_argument("-c", action="config")
+        parser.add_subclass_arguments(TabularLT, "data")
+        # jsonargparse 4.49 renamed the method.
+        instantiate = parser.instantiate if hasattr(parser, "instantiate") else parser.instantiate_classes
+        data = instantiate(parser.parse_args(arguments)).data
+        assert data.targets.tolist() == [int(value == expected) for value in rows]
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([0] * N, {}, "label 'sick' is 0 in all 200 rows"),
+        ([0, 1] * (N // 2), {"positive_values": []}, "`positive_values` is empty: say which of 0, 1"),
+        ([0, 1] * (N // 2), {"positive_values": [0, 1]}, r"`positive_values=\[0, 1\]` are all values"),
+        ([0, 1] * (N // 2), {"positive_values": [2]}, r"`positive_values` has \[2\]"),
+        (
+            ["yes", "on", "no", "x"] * (N // 4),
+            {"positive_values": [True]},
+            "has on, yes: put the value .* in quotes",
+        ),
+        ([0, 1] * (N // 2), {"ignore": ["id", "sick"]}, "`ignore` names 'sick', which is the label"),
+        ([0, 1] * (N // 2), {"categorical": "sick"}, "`categorical` names 'sick', which is the label"),
+        ([0, 1] * (N // 2), {"id_column": "sick"}, "`id_column` names 'sick', which is the label"),
+        ([0, 1] * (N // 2), {"id_column": "score"}, "`id_column=score` is also the name"),
+        ([0, 1] * (N // 2), {"id_column": "nr"}, r"`id_column` names columns \['nr'\]"),
+        ([0, 1] * (N // 2), {"id_column": "ward"}, "`categorical` names 'ward', which is the `id_column`"),
+    ],
+)
+def test_mistakes_with_labels_and_roles(
+    tmp_path: Path, labels: list[Any], options: dict[str, Any], message: str
+) -> None:
+    path = write(tmp_path, table().assign(sick=labels))
+    with pytest.raises(InputError, match=message):
+        module(path, **options).targets  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"\n\n", "is empty"),
+        ("a.csv", b"x,sick\n", "has no rows, only the columns x, sick"),
+        ("a.csv", b"x,x,sick\n1,2,0\n", "several columns with the name x"),
+        ("a.csv", b"x, x ,sick\n1,2,0\n", "several columns with the name x"),
+        (
+            "a.csv",
+            b"x;sick\n1;0\n",
+            "single column 'x;sick'.*separated by semicolons: save the file with commas",
+        ),
+        ("a.tsv", b"x,sick\n1,0\n", "separated by commas: save the file with tabs"),
+        ("a.csv", b"x,sick\n1,0,3\n2,1,4\n", r"more values than the header has names \(2\)"),
+        ("a.csv", b"x,sick\n1,0\n1,2,3,4\n", "cannot be read as a table.*line 3"),
+        ("a.csv", "x,sick\né,0\n".encode("latin1"), "not encoded in UTF-8.*iconv"),
+        ("a.csv.gz", b"no gzip", "cannot be read as a table"),
+        ("a.parquet", b"", "cannot be read as a Parquet file"),
+        ("a.parquet", b"PAR1 and more", "cannot be read as a Parquet file"),
+        ("a.xlsx", b"PK", r"the name must end in one of \.csv"),
+        ("a.csv", b"sick\n0\n1\n", "no input columns beside sick"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        TabularLT(str(path), label="sick").source  # noqa: B018
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_places_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="is a folder"):
+        TabularLT(str(tmp_path), label="sick").source  # noqa: B018
+    path = write(tmp_path, table())
+    monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as root, who may read everything
+    with pytest.raises(InputError, match="may not be read"):
+        module(path).source  # noqa: B018
+
+
+def test_names_are_trimmed_and_a_byte_order_mark_is_no_part_of_them(tmp_path: Path) -> None:
+    text = "\ufeffx, sick \n" + "".join(f"{i},{i % 2}\n" for i in range(40))
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    data = TabularLT(str(tmp_path / "a.csv"), label="sick")
+    assert data.column_names == ["x"]
+    assert data.targets.tolist() == [0, 1] * 20
+
+
+def test_a_column_that_looks_like_an_identifier_is_pointed_out(tmp_path: Path) -> None:
+    frame = table().assign(patient_id=np.arange(N)[::-1])
+    with pytest.warns(UserWarning, match="column 'patient_id'.*looks like an identifier.*`id_column`"):
+        module(write(tmp_path, frame)).source  # noqa: B018
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,43 @@
+"""Images without classes, for a trained model to score."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from pauc_lightning.data.base import NewData
+from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles
+from pauc_lightning.data.table_labels import UNKNOWN
+from pauc_lightning.errors import InputError
+
+
+def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
+    """The images of a folder and its subfolders in the order of their paths, read when they are asked for.
+
+    Args:
+        folder: Where they are.
+        input_shape: Channels, height and width that the model was trained with.
+    """
+    channels, height, width = input_shape
+    if channels != 3 or height != width:
+        raise InputError(
+            f"`input={folder}`: new images are read as squares of 3 channels, but the model was trained on images "
+            f"of shape {input_shape}: score them in Python."
+        )
+    if not folder.is_dir():
+        raise InputError(f"`input={folder}` is not a folder: give a folder with images.")
+    unreadable: list[OSError] = []
+    names = sorted(
+        (Path(place) / name).relative_to(folder).as_posix()
+        for place, _, files in os.walk(folder, onerror=unreadable.append)
+        for name in files
+        if name.lower().endswith(EXTENSIONS) and not name.startswith(".")
+    )
+    if unreadable:
+        raise InputError(f"`input={folder}` cannot be read: {unreadable[0]}. Change the permissions.")
+    if not names:
+        raise InputError(f"`input={folder}` has no images, which end in one of {', '.join(EXTENSIONS)}.")
+    targets = np.full(len(names), UNKNOWN, dtype=np.int64)
+    return NewData(ImageFiles(folder, names, height), targets, {"file": names})

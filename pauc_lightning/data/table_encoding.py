@@ -1,0 +1,344 @@
+"""How the columns of a table become inputs, decided on one file and used on others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
+from numpy.typing import NDArray
+
+from pauc_lightning.data.table_labels import Value, label_key
+from pauc_lightning.data.table_reader import few
+from pauc_lightning.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series  # type: ignore[import-untyped]  # ships no types
+
+Missing = Literal["error", "impute"]
+
+_MOST_CATEGORIES = 1000
+# Text with more values than both is taken for names or free text, unless the user says that it is categories.
+_FEW_VALUES = 20
+_ROWS_PER_VALUE = 5
+# Text of which so much can be read as numbers is taken for numbers with mistakes.
+_NEARLY_ALL = 0.9
+_MOST = 0.5
+_IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|uuid|key|index|row|nr|no|number)|Unnamed: 0", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers; one input.
+
+    Attributes:
+        name: Its name.
+        middle: What is subtracted before the number becomes a float32, which can tell numbers apart best near 0.
+    """
+
+    name: str
+    middle: float
+
+    @property
+    def input_names(self) -> list[str]:
+        """The name of the input."""
+        return [self.name]
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of categories; a 0/1 input for each.
+
+    Attributes:
+        name: Its name.
+        categories: The categories as text, in the order of their inputs.
+        is_text: Whether the file had text, so that 01 and 1 are two categories, or numbers, so that they are one.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    is_text: bool
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return [f"{self.name}={category}" for category in self.categories]
+
+
+Column = NumberColumn | CategoryColumn
+
+
+class _NewCategories(NamedTuple):
+    name: str
+    n_rows: int
+    values: list[str]
+
+
+@dataclass(frozen=True)
+class TableEncoding:
+    """Turns tables into inputs, the same way for every file.
+
+    Attributes:
+        columns: The columns that are inputs, in the order of the inputs.
+        missing: Whether missing values are refused or become NaN (a number) or no category.
+        missing_values: Values that stand for a missing one.
+    """
+
+    columns: tuple[Column, ...]
+    missing: Missing
+    missing_values: tuple[Value, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        table: DataFrame,
+        file: str,
+        categorical: Collection[str],
+        missing: Missing,
+        missing_values: Sequence[Value],
+    ) -> TableEncoding:
+        """The encoding that suits a table.
+
+        Args:
+            table: The columns that are to be inputs.
+            file: Where it comes from, for messages.
+            categorical: Columns that are categories, whatever they look like.
+            missing: See the attributes.
+            missing_values: See the attributes.
+        """
+        absent = _Absent(missing_values)
+        columns = tuple(_choose(absent.clear(table[name]), file, name in categorical) for name in table)
+        return cls(columns, missing, tuple(missing_values))
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs: a column's, or ``column=category``."""
+        return [name for column in self.columns for name in column.input_names]
+
+    @property
+    def is_category(self) -> NDArray[np.bool_]:
+        """Which inputs stand for a category."""
+        widths = [len(column.input_names) for column in self.columns]
+        return np.repeat([isinstance(column, CategoryColumn) for column in self.columns], widths)
+
+    def encode(self, table: DataFrame, file: str) -> NDArray[np.float32]:
+        """The inputs of all rows, of shape ``(rows, inputs)``, not yet standardised.
+
+        Args:
+            table: Has all columns of the encoding; others are passed over.
+            file: Where it comes from, for messages.
+        """
+        inputs = np.zeros((len(table), len(self.input_names)), dtype=np.float32)
+        absent = _Absent(self.missing_values)
+        n_missing: dict[str, int] = {}
+        new: list[_NewCategories] = []
+        start = 0
+        for column in self.columns:
+            values = absent.clear(table[column.name])
+            if isinstance(column, NumberColumn):
+                numbers = _numbers(values, file)
+                _refuse_infinite(numbers, column.name, file)
+                inputs[:, start] = numbers - column.middle
+                is_missing = np.isnan(numbers)
+            else:
+                codes, is_missing, unknown = _codes(values, column, file)
+                rows = np.flatnonzero(codes >= 0)
+                inputs[rows, start + codes[rows]] = 1
+                if unknown is not None:
+                    new.append(unknown)
+            if is_missing.any():
+                n_missing[column.name] = int(is_missing.sum())
+            start += len(column.input_names)
+        self._report_missing(n_missing, len(table), file)
+        _report_new(new, file)
+        return inputs
+
+    def _report_missing(self, n_missing: dict[str, int], n_rows: int, file: str) -> None:
+        if not n_missing:
+            return
+        having = few([f"{name} ({n})" for name, n in n_missing.items()])
+        found = f"of {n_rows} rows of {file}, values are missing in the columns {having}"
+        if self.missing == "error":
+            raise InputError(
+                f"{found}: fill them in, or train with `missing: impute`, which puts the mean of the training part or "
+                "no category, or with the columns in `ignore`."
+            )
+        rank_zero_info(
+            f"{found[0].upper()}{found[1:]}: the mean of the training part or no category stands in."
+        )
+
+
+class _Absent:
+    """Knows the values that stand for a missing one."""
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        keys = [label_key(value) for value in values]
+        self._texts = {str(value).strip() for value in values}
+        self._numbers = [key for key in keys if isinstance(key, float)]
+
+    def clear(self, column: Series[Any]) -> Series[Any]:
+        """The column with these values missing; what is left of a text column may turn out to be numbers."""
+        import pandas
+
+        if not self._texts:
+            return column
+        if _kind(column) == "number":
+            return column.mask(column.isin(self._numbers)) if self._numbers else column
+        text = column.astype("string")
+        is_absent = text.str.strip().isin(self._texts)
+        if not is_absent.any():
+            return column
+        left = column.mask(is_absent)
+        numbers = pandas.to_numeric(text.mask(is_absent), errors="coerce")
+        return numbers if bool((numbers.isna() == left.isna()).all()) else left
+
+
+def _kind(column: Series[Any]) -> Literal["number", "text", "other"]:
+    from pandas import CategoricalDtype, StringDtype
+    from pandas.api import types  # type: ignore[import-untyped]
+
+    if types.is_numeric_dtype(column) and not types.is_complex_dtype(column):
+        return "number"
+    if isinstance(column.dtype, (CategoricalDtype, StringDtype)):
+        return "text"
+    return {
+        "string": "text",
+        "boolean": "text",  # with missing values, or it would be of a boolean type
+        "empty": "text",
+        "decimal": "number",
+        "integer": "number",  # too large for 64 bits
+        "floating": "number",
+        "mixed-integer-float": "number",
+    }.get(types.infer_dtype(column, skipna=True), "other")  # type: ignore[return-value]
+
+
+def _choose(column: Series[Any], file: str, is_categorical: bool) -> Column:
+    """What becomes of a column of the training file."""
+    name, kind = str(column.name), _kind(column)
+    if kind == "other" and not is_categorical:
+        raise InputError(
+            f"column {name!r} of {file} has the type {column.dtype}, which is neither a number nor a category: "
+            "convert it, or name it in `ignore`."
+        )
+    if kind == "number" and not is_categorical:
+        numbers = _numbers(column, file)
+        _refuse_infinite(numbers, name, file)
+        if _IDENTIFIER.fullmatch(name) and len(np.unique(numbers)) == len(numbers) > _FEW_VALUES:
+            rank_zero_warn(
+                f"column {name!r} of {file} has another number in every row and looks like an identifier, but is an "
+                "input: name it in `ignore`, or as `id_column` to have it in the predictions."
+            )
+        return NumberColumn(name, float(np.nanmedian(numbers)) if not np.isnan(numbers).all() else 0.0)
+    text = _texts(column)
+    categories: list[str] = sorted(text.dropna().unique().tolist())
+    if not is_categorical:
+        _refuse_numbers_with_mistakes(text, categories, name, file)
+        _refuse_names(len(categories), int(text.notna().sum()), name, file)
+    if len(categories) > _MOST_CATEGORIES:
+        raise InputError(
+            f"column {name!r} of {file} has {len(categories)} categories, more than {_MOST_CATEGORIES}: merge some, or "
+            "name the column in `ignore`."
+        )
+    return CategoryColumn(name, tuple(categories), is_text=_is_written_as_text(column))
+
+
+def _refuse_numbers_with_mistakes(text: Series[Any], categories: list[str], name: str, file: str) -> None:
+    import pandas
+
+    is_number = pandas.to_numeric(pandas.Series(categories, dtype="string"), errors="coerce").notna().tolist()
+    others = [category for category, yes in zip(categories, is_number, strict=True) if not yes]
+    if not others or len(others) == len(categories):
+        return
+    n_others = int(text.isin(others).sum())
+    n = int(text.notna().sum())
+    share, n_distinct = 1 - n_others / n, len(categories) - len(others)
+    if share >= _NEARLY_ALL or (share >= _MOST and n_distinct > _FEW_VALUES):
+        raise InputError(
+            f"column {name!r} of {file} has numbers in {n - n_others} rows and {few([repr(v) for v in others])} in "
+            f"{n_others}: give these in `missing_values` if they stand for a missing number, or correct them, or name "
+            "the column in `categorical` or `ignore`."
+        )
+
+
+def _refuse_names(n_distinct: int, n: int, name: str, file: str) -> None:
+    if n_distinct > max(_FEW_VALUES, n / _ROWS_PER_VALUE):
+        raise InputError(
+            f"column {name!r} of {file} has {n_distinct} different texts in {n} rows, like a name or free text, and "
+            "each would become an input: name it in `ignore`, as `id_column` to have it in the predictions, or in "
+            "`categorical` if these are categories."
+        )
+
+
+def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
+    """The column as numbers, NaN where they are missing; text is read if all of it is numbers."""
+    import pandas
+
+    kind = _kind(column)
+    if kind == "number":
+        numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
+    text = column.astype("string").replace({"True": "1", "False": "0"})
+    read = pandas.to_numeric(text, errors="coerce") if kind == "text" else text.where(False).astype("Float64")
+    wrong = text[read.isna() & text.notna()]
+    if len(wrong):
+        values = few([repr(value) for value in wrong.unique().tolist()])
+        raise InputError(
+            f"column {column.name!r} of {file} has {values} in {len(wrong)} of {len(column)} rows, where the model was "
+            "trained on numbers: correct these values."
+        )
+    numbers = read.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
+
+
+def _refuse_infinite(numbers: NDArray[np.float64], name: str, file: str) -> None:
+    n = int(np.isinf(numbers).sum())
+    if n:
+        raise InputError(
+            f"column {name!r} of {file} has infinite values in {n} rows: replace them, or train with the column in "
+            "`ignore`."
+        )
+
+
+def _is_written_as_text(column: Series[Any]) -> bool:
+    from pandas import CategoricalDtype
+    from pandas.api import types
+
+    values = column.cat.categories if isinstance(column.dtype, CategoricalDtype) else column
+    return str(types.infer_dtype(values, skipna=True)) == "string"
+
+
+def _texts(column: Series[Any]) -> Series[Any]:
+    """The column as text; whole numbers are written without a decimal point, whatever their type."""
+    from pandas.api import types
+
+    text = column.astype("string")
+    if types.is_float_dtype(column):
+        return text.str.replace(r"\.0$", "", regex=True)
+    return text
+
+
+def _codes(
+    column: Series[Any], known: CategoryColumn, file: str
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], _NewCategories | None]:
+    """The category of every row (-1: none of the known), whether it is missing, and what is not known."""
+    from pandas import Categorical
+
+    text = _texts(column)
+    codes = Categorical(text, categories=list(known.categories)).codes.astype(np.int64)
+    is_missing: NDArray[np.bool_] = text.isna().to_numpy(dtype=bool)
+    is_new = (codes < 0) & ~is_missing
+    if not is_new.any():
+        return codes, is_missing, None
+    values = sorted(text[is_new].unique().tolist())
+    return codes, is_missing, _NewCategories(known.name, int(is_new.sum()), values)
+
+
+def _report_new(new: list[_NewCategories], file: str) -> None:
+    if new:
+        found = "; ".join(f"{name} ({n} rows: {few(values)})" for name, n, values in new)
+        rank_zero_warn(
+            f"{file} has categories that the training file does not have, scored as none of the known: {found}."
+        )

@@ -1,0 +1,143 @@
+"""The label column of a table: its classes, and which of them are positive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from lightning.pytorch.utilities import rank_zero_warn
+from numpy.typing import NDArray
+
+from pauc_lightning.data.table_reader import few
+from pauc_lightning.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import Series  # type: ignore[import-untyped]  # ships no types
+
+Value = str | bool | int | float
+"""A value in a table as it is given in YAML. Text first: the command line takes the first type that fits."""
+
+UNKNOWN = -1
+"""The target of a row whose label is not known."""
+
+_TRUTHS = {True: ("true", "yes", "on", "y", "1"), False: ("false", "no", "off", "n", "0")}
+
+
+def label_classes(column: Series[Any], name: str, file: str) -> tuple[NDArray[np.int64], list[str]]:
+    """The class of every row, and the label's values as text in the order of their classes.
+
+    Args:
+        column: The label column.
+        name: Its name, for messages.
+        file: Where it comes from, for messages.
+    """
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise InputError(
+            f"the label {name!r} is missing in {n_missing} of {len(column)} rows of {file}: remove these rows or "
+            "fill them in."
+        )
+    rows: list[Value] = column.tolist()
+    values = sorted(set(rows), key=lambda value: (isinstance(value, str), value))
+    if len(values) == 1:
+        raise InputError(
+            f"the label {name!r} is {values[0]} in all {len(rows)} rows of {file}, but both positives and negatives "
+            "are needed: choose another column as `label`, or add rows."
+        )
+    classes = {value: i for i, value in enumerate(values)}
+    return np.array([classes[value] for value in rows], dtype=np.int64), [str(value) for value in values]
+
+
+def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, name: str) -> tuple[int, ...]:
+    """The classes that the user calls positive.
+
+    YAML reads an unquoted yes, no, on or off as true or false, so true also stands for a label "yes" or "on".
+
+    Args:
+        values: The label's values as text, in the order of their classes.
+        positive: The values that are positive; None means 1 in a column of 0 and 1.
+        name: The label column, for messages.
+
+    Example:
+        >>> positive_classes(["no", "yes"], [True], "sick")
+        (1,)
+    """
+    keys = [label_key(value) for value in values]
+    if positive is None:
+        if keys != [0.0, 1.0]:
+            raise InputError(
+                f"`positive_values` is needed, because the label {name!r} has other values than 0 and 1: say which of "
+                f"{few(values)} are positive."
+            )
+        return (1,)
+    if not positive:
+        raise InputError(f"`positive_values` is empty: say which of {few(values)} are positive.")
+    classes = [_matches(value, values, keys, name) for value in positive]
+    unknown = [value for value, found in zip(positive, classes, strict=True) if not found]
+    if unknown:
+        raise InputError(
+            f"`positive_values` has {unknown}, which the label {name!r} never is: choose from {few(values)}."
+        )
+    chosen = tuple(sorted({i for found in classes for i in found}))
+    if len(chosen) == len(values):
+        raise InputError(
+            f"`positive_values={list(positive)}` are all values of the label {name!r}, so there are no negatives: "
+            "leave at least one out."
+        )
+    return chosen
+
+
+def _matches(given: Value, values: Sequence[str], keys: Sequence[float | str], name: str) -> list[int]:
+    """The classes that one given value means."""
+    exact = [i for i, key in enumerate(keys) if key == label_key(given)]
+    if exact or not isinstance(given, bool):
+        return exact
+    alike = [i for i, value in enumerate(values) if value.strip().lower() in _TRUTHS[given]]
+    if len(alike) > 1:
+        raise InputError(
+            f"`positive_values` has {str(given).lower()}, which YAML also reads from yes, no, on or off, and the "
+            f"label {name!r} has {few([values[i] for i in alike])}: put the value that you mean in quotes."
+        )
+    return alike
+
+
+def known_targets(
+    column: Series[Any], values: Sequence[str], positive: Sequence[str], file: str
+) -> NDArray[np.int64]:
+    """1 for a positive, 0 for a negative, :data:`UNKNOWN` where the label is missing or never was in training.
+
+    Args:
+        column: The label column of a file that the model was not trained on.
+        values: The label's values in training, as text.
+        positive: Those that are positive.
+        file: Where the column comes from, for messages.
+    """
+    targets = {label_key(value): int(value in positive) for value in values}
+    is_missing = column.isna().to_numpy()
+    found = [targets.get(label_key(value), UNKNOWN) for value in column.tolist()]
+    result = np.where(is_missing, UNKNOWN, np.array(found, dtype=np.int64))
+    new = sorted({str(value) for value in column[(result == UNKNOWN) & ~is_missing].tolist()})
+    if new:
+        rank_zero_warn(
+            f"{file}: the label {str(column.name)!r} is {few(new)} in some rows, which it never was in training; their "
+            "label is left empty in the predictions."
+        )
+    return result
+
+
+def label_key(value: Value) -> float | str:
+    """What labels are compared by: equal numbers are equal however they are written, and true is 1.
+
+    Example:
+        >>> [label_key(value) for value in (1, "1.0", True, "true", " yes")]
+        [1.0, 1.0, 1.0, 1.0, 'yes']
+    """
+    text = str(value).strip()
+    text = {"true": "1", "false": "0"}.get(text.lower(), text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text

@@ -1,0 +1,119 @@
+"""Tables from files; what is wrong with a file is said in one sentence."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pauc_lightning.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # type: ignore[import-untyped]  # ships no types
+
+_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t", ".parquet": None}
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+_SHOWN = 10
+
+
+def few(names: Sequence[object]) -> str:
+    """The first of many names, and how many more there are.
+
+    Example:
+        >>> few(range(12))
+        '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'
+    """
+    shown = ", ".join(str(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def read_table(argument: str, path: Path, text_columns: Collection[str] = ()) -> DataFrame:
+    """Read a CSV, TSV or Parquet file; its rows are numbered from 0, its column names are trimmed text.
+
+    Args:
+        argument: The argument that names the file, for messages.
+        path: The file.
+        text_columns: Columns of text files that are left as they are written, so that 007 does not become 7.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError("tables need pandas: pip install 'pauc-lightning[tabular]'.") from error
+    file = f"`{argument}={path}`"
+    separator = _separator(file, path)
+    try:
+        table = (
+            pandas.read_parquet(path)
+            if separator is None
+            else _read_text(file, path, separator, text_columns)
+        )
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{file} is not encoded in UTF-8: save it as UTF-8, for example with `iconv -f latin1 -t utf-8`."
+        ) from error
+    except pandas.errors.EmptyDataError as error:
+        raise InputError(f"{file} is empty: give a file with a header and rows.") from error
+    except (ValueError, OSError, EOFError, ImportError) as error:
+        kind = "a Parquet file" if separator is None else "a table"
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{file} cannot be read as {kind} ({reason}): repair it or save it anew.") from error
+    table.columns = [str(name).strip() for name in table.columns]
+    _check_names(file, table.columns.tolist())
+    if len(table) == 0:
+        raise InputError(f"{file} has no rows, only the columns {few(table.columns.tolist())}: add rows.")
+    return table.reset_index(drop=True)
+
+
+def _separator(file: str, path: Path) -> str | None:
+    """What separates the values of a text file; None for Parquet. Refuses what is no readable file."""
+    if path.is_dir():
+        raise InputError(f"{file} is a folder: give a file that ends in one of {', '.join(_ENDINGS)}.")
+    if not path.exists():
+        raise InputError(f"{file}: no such file; give the path of a CSV, TSV or Parquet file.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{file} may not be read by this user: change its permissions.")
+    for ending, separator in _ENDINGS.items():
+        if path.name.lower().endswith(ending):
+            return separator
+    raise InputError(f"{file}: the name must end in one of {', '.join(_ENDINGS)}.")
+
+
+def _read_text(file: str, path: Path, separator: str, text_columns: Collection[str]) -> DataFrame:
+    import pandas
+
+    header = pandas.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, na_filter=False)
+    names = [str(name).strip() for name in header.iloc[0]]  # as written: pandas would number what comes twice
+    _check_names(file, names)
+    if len(names) == 1:
+        used = [word for sign, word in _OTHER_SEPARATORS.items() if sign in names[0]]
+        if used:
+            wanted = "tabs" if separator == "\t" else "commas"
+            raise InputError(
+                f"{file} has a single column {names[0]!r}, which looks like several that are separated by {used[0]}: "
+                f"save the file with {wanted}, as its name says, or as Parquet."
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        try:
+            return pandas.read_csv(
+                path,
+                sep=separator,
+                index_col=False,  # otherwise values without a name take the place of the row numbers
+                low_memory=False,  # otherwise the type of a column is guessed anew for each piece of the file
+                dtype={i: str for i, name in enumerate(names) if name in text_columns},
+            )
+        except pandas.errors.ParserWarning as warning:
+            raise InputError(
+                f"{file} has rows with more values than the header has names ({len(names)}): name every column."
+            ) from warning
+
+
+def _check_names(file: str, names: Sequence[str]) -> None:
+    twice = [name for name, n in Counter(names).items() if n > 1 and name]
+    if twice:
+        raise InputError(f"{file} has several columns with the name {few(twice)}: give each its own name.")
