@@ -252,8 +252,9 @@ class PaucCLI(LightningCLI):
     def _stop(self, signum: int) -> NoReturn:
         if not is_main_process():
             raise SystemExit(0)  # any other status makes Lightning kill the main process while it still saves
-        (logger,) = (logger for logger in self.trainer.loggers if isinstance(logger, RunLogger))
-        report.after_interruption(Path(logger.log_dir), signal.Signals(signum).name)
+        checkpoint = self.trainer.checkpoint_callback
+        folder = checkpoint.dirpath if isinstance(checkpoint, RunCheckpoint) else None
+        report.after_interruption(Path(folder or "."), signal.Signals(signum).name)
         raise SystemExit(128 + signum)
 
     def after_fit(self) -> None:

@@ -63,11 +63,16 @@ def after_evaluation(trainer: Trainer, model: PartialAUCModule, data: LightningD
                 print(f"  figure      {relative(path)}")
 
 
-def after_interruption(directory: Path, signal_name: str) -> None:
-    """Say that the run was stopped, and the command that goes on with it."""
-    last = directory / "checkpoints/last.ckpt"
+def after_interruption(checkpoints: Path, signal_name: str) -> None:
+    """Say that the run was stopped, and the command that goes on with it.
+
+    Args:
+        checkpoints: The folder of the run's checkpoints.
+        signal_name: What stopped it.
+    """
+    last, run = checkpoints / "last.ckpt", checkpoints.parent
     if last.is_file():
         print(f"\nStopped by {signal_name}; the state is saved in {relative(last)}.")
-        print(f"Go on with:  {shlex.join(['pauc', 'resume', relative(directory)])}")
+        print(f"Go on with:  {shlex.join(['pauc', 'resume', relative(run)])}")
     else:
         print(f"\nStopped by {signal_name}, before there was anything to save.")
