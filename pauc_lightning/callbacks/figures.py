@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from pauc_lightning import distributed
+from pauc_lightning.errors import InputError
 from pauc_lightning.plotting.roc import plot_roc
 from pauc_lightning.plotting.scores import plot_score_distribution
 from pauc_lightning.region import Region
@@ -27,6 +28,10 @@ class EvaluationFigures(Callback):
     """
 
     def __init__(self, every_n_epochs: int = 10) -> None:
+        if every_n_epochs < 0:
+            raise InputError(
+                f"`every_n_epochs` must not be negative, got {every_n_epochs!r}: write 0 for no figures while training."
+            )
         self.every_n_epochs = every_n_epochs
         self.paths: list[Path] = []
         self._batches: list[tuple[Tensor, Tensor]] = []
@@ -37,6 +42,14 @@ class EvaluationFigures(Callback):
         if trainer.state.fn != "fit":
             return True
         return self.every_n_epochs > 0 and (trainer.current_epoch + 1) % self.every_n_epochs == 0
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Forget a pass that did not come to its end."""
+        self._batches = []
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Forget a pass that did not come to its end."""
+        self._batches = []
 
     def on_validation_batch_end(
         self,

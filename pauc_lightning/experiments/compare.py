@@ -2,317 +2,295 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import statistics
+import contextlib
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
+import yaml
+from lightning.pytorch.utilities import rank_zero_only
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.directory import ComparisonDirectory
+from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
+from pauc_lightning.experiments.plan import Plan, Run, WarmUp, method_config, parse
+from pauc_lightning.experiments.progress import Stopwatch, in_words
+from pauc_lightning.experiments.table import Outcome, Table, as_csv
+from pauc_lightning.experiments.training_part import QUANTITIES, on_training_part
 from pauc_lightning.files import write_text
-from pauc_lightning.metrics.functional import binary_partial_auc
-from pauc_lightning.objectives import UPAUCI
-from pauc_lightning.region import Region
 
-METHOD_CONFIGS = Path("configs/method")
+Training = Run | WarmUp
 
-DESCRIPTION = """\
-Train methods from the same cross-entropy warm-up, for each region and seed, and print the test results side by side.
-
-  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
-
-Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. A run that has been
-finished is not run again, so a comparison that was stopped goes on where it was. Seeds change the split, the
-initial weights and the order of the batches.
-
-With --train_part the same models are also looked at on the training part: their partial AUC there, and the squared
-risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI and UPAUCI minimise. A method that lowers the
-risk but not the error on the training part has the wrong surrogate; one that is ahead there but not in the test
-overfits.
-"""
+_RECORD = "--trainer.callbacks+=pauc_lightning.experiments.record.RunRecord"
+_DEFAULTS = (
+    "--trainer.enable_model_summary=false",
+    "--trainer.enable_progress_bar=false",
+    "--figures.every_n_epochs=0",
+)
+"""Options of every training that a user may set otherwise."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One training: a method, for a region, with a seed."""
-
-    method: str
-    region: Region
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Name of the run's directory."""
-        return f"{self.method}-{self.region.name}-seed{self.seed}"
-
-
-def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
+def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
     """Run what is missing, then print the table.
 
     Args:
         argv: The command's options.
         run_pauc: The ``pauc`` command itself, called with its arguments.
     """
-    parser = argparse.ArgumentParser(
-        prog="pauc compare", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("-c", "--config", action="append", default=[], help="config file, as for pauc fit")
-    parser.add_argument(
-        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of files in configs/method"
-    )
-    parser.add_argument(
-        "--regions", nargs="+", default=["0.3"], help="max_fpr, or max_fpr,min_tpr for a two-way region"
-    )
-    parser.add_argument(
-        "--seeds", nargs="+", type=int, default=[0, 1, 2], help="one run of everything for each"
-    )
-    parser.add_argument("--warmup_epochs", type=int, default=10, help="epochs of the common warm-up")
-    parser.add_argument("--epochs", type=int, default=20, help="epochs of each method after the warm-up")
-    parser.add_argument(
-        "--baseline", help="method over which the gains are counted; left out, the first of --methods"
-    )
-    parser.add_argument(
-        "--train_part",
-        action="store_true",
-        help="also print partial AUC and squared risk on the training part",
-    )
-    parser.add_argument("--out", type=Path, default=Path("runs/compare"), help="directory of all these runs")
-    arguments, extra = parser.parse_known_args(argv)
-    regions = [_region(text) for text in arguments.regions]
-    for method in arguments.methods:
-        if not _method_config(method).is_file():
-            known = ", ".join(sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml")))
-            raise InputError(
-                f"`--methods {method}`: there is no {_method_config(method)}. Known: {known or 'none here'}; run "
-                "the command in the project's directory."
+    Comparison(parse(argv), run_pauc).run()
+
+
+class Comparison:
+    """Carries out a plan: what has been finished before is not run again.
+
+    Args:
+        plan: What is to be compared.
+        run_pauc: The ``pauc`` command, called with its arguments.
+    """
+
+    def __init__(self, plan: Plan, run_pauc: RunPauc) -> None:
+        self.plan = plan
+        self.directory = ComparisonDirectory(plan.out)
+        self._run_pauc = InnerRuns(run_pauc)
+        self._failures: dict[Training, str] = {}
+        self._warm_up_checkpoints: dict[int, Path] = {}
+        self._is_rank_zero = getattr(rank_zero_only, "rank", 0) in (0, None)
+
+    def run(self) -> None:
+        """Train, print the table and save it.
+
+        Raises:
+            InputError: If the plan cannot work; nothing has been written then, except by a warm-up that failed.
+            SystemExit: With status 1 if a run failed, 130 if the comparison was interrupted.
+        """
+        self.directory.check(self.plan)
+        missing = self._missing()
+        try:
+            if missing:
+                self._check_options(missing)
+                self._write_note()
+                self._train(missing)
+            tables = self._tables()
+        except KeyboardInterrupt:
+            done = sum(self.directory.finished(run) is not None for run in self.plan.runs)
+            self._say(
+                f"\nInterrupted: {done} of {len(self.plan.runs)} runs are finished. To go on, type the same command.",
+                file=sys.stderr,
             )
-    baseline = arguments.baseline or arguments.methods[0]
-    if baseline not in arguments.methods:
-        raise InputError(
-            f"`--baseline {baseline}` is not among --methods {' '.join(arguments.methods)}: add it."
-        )
-    common = [part for config in arguments.config for part in ("-c", config)]
-    runs = [
-        Run(method, region, seed)
-        for seed in arguments.seeds
-        for region in regions
-        for method in arguments.methods
-    ]
-    _claim(
-        arguments.out,
-        {
-            "config": arguments.config,
-            "options": sorted(extra),
-            "epochs": arguments.epochs,
-            "warmup_epochs": arguments.warmup_epochs,
-        },
-        arguments.config,
-        arguments.methods,
-    )
-    for number, run in enumerate(runs, start=1):
-        if _result(arguments.out, run) is not None:
-            continue
-        print(f"[{number}/{len(runs)}] {run.method}, {run.region.title}, seed {run.seed}", flush=True)
-        warm = _warm_up(arguments, run.seed, common, extra, run_pauc)
-        run_pauc(
-            [
-                *("fit", *common, "-c", str(_method_config(run.method))),
-                *_options(arguments.out, run.name, run.seed, arguments.epochs),
-                *(f"--model.max_fpr={run.region.max_fpr}", f"--model.min_tpr={run.region.min_tpr}"),
-                *("--model.warmup_epochs=0", f"--model.init_weights={warm}", "--test_best=true", *extra),
+            raise SystemExit(130) from None
+        self._report(tables)
+        if self._failures:
+            raise SystemExit(1)
+
+    def _say(self, text: str, **kwargs: Any) -> None:
+        if self._is_rank_zero:
+            print(text, flush=True, **kwargs)
+
+    # ------------------------------------------------------------------ before anything is trained
+
+    def _missing(self) -> list[Training]:
+        """What has to be trained, in order: each seed's warm-up before the runs that start from it."""
+        missing: list[Training] = []
+        for seed in self.plan.seeds:
+            runs = [
+                run for run in self.plan.runs if run.seed == seed and self.directory.finished(run) is None
             ]
-        )
+            warm_up = WarmUp(seed)
+            is_needed = runs and self.plan.warmup_epochs > 0
+            if is_needed and self.directory.warm_up_checkpoint(warm_up) is None:
+                missing.append(warm_up)
+            missing += runs
+        return missing
 
-    def table(result: Callable[[Run], float | None]) -> str:
-        return format_table(arguments.methods, regions, arguments.seeds, result, baseline)
+    def _check_options(self, missing: Sequence[Training]) -> None:
+        """Let ``pauc fit`` read its options, once for each method, and refuse what it refuses."""
+        methods = dict.fromkeys(map(_method, missing))
+        for method in methods:
+            try:
+                printed = self._run_pauc(["fit", *self._common(method), *self.plan.extra, "--print_config"])
+            except RunFailed as failed:
+                if not failed.is_mistake:
+                    raise
+                raise InputError(failed.reason) from failed
+            _check_config(yaml.safe_load(printed))
 
-    print(table(lambda run: _result(arguments.out, run)))
-    if arguments.train_part:
-        on_train = {run: _on_training_part(arguments.out, run, run_pauc) for run in runs}
-        print("\nPartial AUC on the training part:\n")
-        print(table(lambda run: on_train[run]["pauc"]))
-        print("\nSquared risk on the training part (less is better):\n")
-        print(table(lambda run: on_train[run]["risk"]))
-
-
-def format_table(
-    methods: Sequence[str],
-    regions: Sequence[Region],
-    seeds: Sequence[int],
-    result: Callable[[Run], float | None],
-    baseline: str,
-) -> str:
-    """A Markdown table of results: mean ± standard deviation over the seeds, and the gain over the baseline.
-
-    The gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up,
-    ± its standard deviation.
-
-    Example:
-        >>> values = {("ce", 0): 0.5, ("ce", 1): 0.6, ("pauci", 0): 0.55, ("pauci", 1): 0.65}
-        >>> print(format_table(["ce", "pauci"], [Region(0.3)], [0, 1], lambda run: values[run.method, run.seed], "ce"))
-        | method | OPAUC (FPR ≤ 0.3) | gain over ce |
-        |---|---|---|
-        | ce | 0.5500 ± 0.0707 | - |
-        | pauci | 0.6000 ± 0.0707 | +0.0500 ± 0.0000 |
-    """
-
-    def row(method: str) -> Iterator[str]:
-        yield method
-        for region in regions:
-            values = [result(Run(method, region, seed)) for seed in seeds]
-            base = [result(Run(baseline, region, seed)) for seed in seeds]
-            yield _mean_and_deviation([value for value in values if value is not None])
-            pairs = zip(values, base, strict=True)
-            gains = [value - other for value, other in pairs if value is not None and other is not None]
-            yield "-" if method == baseline else _mean_and_deviation(gains, sign="+")
-
-    header = ["method", *(title for region in regions for title in (region.title, f"gain over {baseline}"))]
-    rows = [header, *(list(row(method)) for method in methods)]
-    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
-    lines.insert(1, "|" + "---|" * len(header))
-    return "\n".join(lines)
-
-
-def _mean_and_deviation(values: Sequence[float], sign: str = "") -> str:
-    if not values:
-        return "not run"
-    deviation = statistics.stdev(values) if len(values) > 1 else float("nan")
-    return f"{statistics.mean(values):{sign}.4f} ± {deviation:.4f}"
-
-
-def _region(text: str) -> Region:
-    try:
-        rates = [float(part) for part in text.split(",")]
-    except ValueError:
-        rates = []
-    if len(rates) not in (1, 2):
-        raise InputError(
-            f"`--regions {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
-        )
-    return Region(*rates)
-
-
-def _options(out: Path, name: str, seed: int, epochs: int) -> list[str]:
-    return [
-        f"--run_dir={out}",
-        f"--run_name={name}",
-        f"--seed_everything={seed}",
-        f"--data.seed={seed}",
-        f"--trainer.max_epochs={epochs}",
-        "--trainer.enable_model_summary=false",
-        "--trainer.enable_progress_bar=false",
-        "--figures.every_n_epochs=0",
-    ]
-
-
-def _method_config(method: str) -> Path:
-    return METHOD_CONFIGS / f"{method}.yaml"
-
-
-def _claim(out: Path, settings: dict[str, object], configs: Sequence[str], methods: Sequence[str]) -> None:
-    """Tie a directory to one set of settings, so that finished runs of others are not taken for these.
-
-    Only what has been finished counts: a mistake that was refused may be corrected in the same directory.
-    """
-
-    def is_there(*patterns: str) -> bool:
-        return any(True for pattern in patterns for _ in out.glob(pattern))
-
-    note, warm_ups, runs = out / "comparison.json", "warmup-*/finished.json", "version_*/test_metrics.json"
-    has_any = is_there(warm_ups, f"*/{runs}")
-    earlier: dict[str, object] = json.loads(note.read_text()) if note.is_file() and has_any else settings
-    for key in settings:
-        if settings[key] != earlier.get(key):
+    def _write_note(self) -> None:
+        if not self._is_rank_zero:
+            return
+        try:
+            self.directory.write_note(self.plan)
+        except OSError as error:
             raise InputError(
-                f"`--out {out}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
-                f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
-            )
-    is_used = {Path(config): has_any for config in configs}
-    is_used |= {_method_config(method): is_there(f"{method}-*/{runs}") for method in methods}
-    is_used[_method_config("ce")] = is_there(f"ce-*/{runs}", warm_ups)
-    texts: dict[str, str] = dict(earlier.get("files", {}))  # type: ignore[call-overload]
-    for path, has_runs in is_used.items():
-        text = path.read_text(errors="replace") if path.is_file() else ""
-        if has_runs and texts.get(str(path)) != text:
-            raise InputError(
-                f"`--out {out}` holds runs with another content of {path}, or of one that was not noted. Give another "
-                f"--out, or undo the change (what is known of the old content is in {note})."
-            )
-        texts[str(path)] = text
-    write_text(note, json.dumps({**settings, "files": texts}, indent=2) + "\n")
+                f"`--out {self.plan.out}` cannot be written to ({error.strerror}): give another --out."
+            ) from error
 
+    # ------------------------------------------------------------------ training
 
-def _warm_up(
-    arguments: argparse.Namespace,
-    seed: int,
-    common: Sequence[str],
-    extra: Sequence[str],
-    run_pauc: Callable[[Sequence[str]], None],
-) -> Path:
-    """The checkpoint after the warm-up of this seed, made if it does not exist."""
-    name = f"warmup-seed{seed}"
-    finished = arguments.out / name / "finished.json"
-    if not finished.is_file():
-        options = _options(arguments.out, name, seed, arguments.warmup_epochs)
-        run_pauc(["fit", *common, "-c", str(_method_config("ce")), *options, *extra])
-        newest = max((arguments.out / name).glob("version_*"), key=lambda path: path.stat().st_mtime)
-        write_text(finished, json.dumps({"checkpoint": str(newest / "checkpoints/last.ckpt")}) + "\n")
-    return Path(json.loads(finished.read_text())["checkpoint"])
+    def _common(self, method: str) -> list[str]:
+        configs = [*self.plan.configs, str(method_config(method))]
+        return [part for config in configs for part in ("-c", config)] + list(_DEFAULTS)
 
-
-def _finished(out: Path, run: Run) -> Path | None:
-    """The newest directory of a finished run, or None."""
-    finished = list((out / run.name).glob("version_*/test_metrics.json"))
-    return max(finished, key=lambda path: path.stat().st_mtime).parent if finished else None
-
-
-def _result(out: Path, run: Run) -> float | None:
-    """The test result of a finished run, or None."""
-    folder = _finished(out, run)
-    if folder is None:
-        return None
-    value: float = json.loads((folder / "test_metrics.json").read_text())["pauc"]
-    return value
-
-
-def _on_training_part(out: Path, run: Run, run_pauc: Callable[[Sequence[str]], None]) -> dict[str, float]:
-    """Partial AUC and squared risk of a finished run's best model on its training part."""
-    folder = _finished(out, run)
-    assert folder is not None
-    known = folder / "train_metrics.json"
-    if not known.is_file():
-        scores_file = (folder / "train_predictions.csv").resolve()
-        checkpoint = folder / "checkpoints/best.ckpt"
-        run_pauc(
-            [
-                *("predict", "-c", str(folder / "config.yaml"), "--ckpt_path", str(checkpoint)),
-                *("--data.predict_part=train", f"--predictions.filename={scores_file}"),
+    def _arguments(self, training: Training) -> list[str]:
+        """The command of one training; what the comparison sets comes last, so that it holds."""
+        own = [
+            f"--run_dir={self.plan.out}",
+            f"--run_name={training.name}",
+            f"--seed_everything={training.seed}",
+            f"--data.seed={training.seed}",
+            f"--trainer.max_epochs={self._epochs(training)}",
+            _RECORD,
+        ]
+        if isinstance(training, Run):
+            own += [
+                f"--model.max_fpr={training.region.max_fpr}",
+                f"--model.min_tpr={training.region.min_tpr}",
             ]
+            own += ["--model.warmup_epochs=0", "--test_best=true"]
+            if self.plan.warmup_epochs > 0:
+                own += [f"--model.init_weights={self._start_of(training)}"]
+        return ["fit", *self._common(_method(training)), *self.plan.extra, *own]
+
+    def _epochs(self, training: Training) -> int:
+        return self.plan.warmup_epochs if isinstance(training, WarmUp) else self.plan.epochs
+
+    def _start_of(self, run: Run) -> Path:
+        """The checkpoint that a run starts from: the end of its seed's warm-up."""
+        checkpoint = self._warm_up_checkpoints.get(run.seed)
+        checkpoint = checkpoint or self.directory.warm_up_checkpoint(WarmUp(run.seed))
+        assert checkpoint is not None
+        return checkpoint
+
+    def _train(self, missing: Sequence[Training]) -> None:
+        watch = Stopwatch()
+        n_runs, n_new = len(self.plan.runs), sum(isinstance(training, Run) for training in missing)
+        if n_new < n_runs:
+            self._say(f"{n_runs - n_new} of {n_runs} runs are finished already.")
+        for number, training in enumerate(missing, start=1):
+            self._say(f"[{number}/{len(missing)}] {training.title} ...", end=" ")
+            started = time.monotonic()
+            what = self._train_one(training, can_stop=number == 1)
+            seconds = time.monotonic() - started
+            if training not in self._failures:
+                watch.add(_kind(training), self._epochs(training), seconds)
+            left = watch.left([(_kind(later), self._epochs(later)) for later in missing[number:]])
+            self._say(f"{what}, {in_words(seconds)} ({in_words(watch.elapsed())} so far{left})")
+            for warning in self._run_pauc.new_warnings():
+                self._say(f"  warning: {warning}")
+
+    def _train_one(self, training: Training, can_stop: bool) -> str:
+        """Train, and say what came out. A warm-up that is refused at the very start is the user's mistake."""
+        if isinstance(training, Run) and WarmUp(training.seed) in self._failures:
+            self._failures[training] = f"its warm-up failed: {self._failures[WarmUp(training.seed)]}"
+            return "not run, as its warm-up failed"
+        try:
+            self._run_pauc(self._arguments(training))
+            return self._finish(training)
+        except (RunFailed, InputError) as error:
+            if (
+                isinstance(training, WarmUp)
+                and can_stop
+                and (isinstance(error, InputError) or error.is_mistake)
+            ):
+                self._say("refused")
+                if self._is_rank_zero:
+                    self.directory.withdraw_note()
+                raise InputError(str(error)) from error
+            output = error.output if isinstance(error, RunFailed) else str(error)
+            log = self.plan.out / training.name / "error.txt"
+            if self._is_rank_zero:
+                write_text(log, output)
+            self._failures[training] = f"{str(error).rstrip('.')}. All that it said is in {log}."
+            return "failed"
+
+    def _finish(self, training: Training) -> str:
+        if isinstance(training, WarmUp):
+            self._warm_up_checkpoints[training.seed] = self.directory.finish_warm_up(
+                training, self._is_rank_zero
+            )
+            what = "done"
+        else:
+            value = self.directory.result(training)
+            if value is None:
+                raise InputError("it ended without a test result.")
+            what = f"{value:.4f}"
+        record = self.directory.record(training)
+        if record is not None and record.collapses:
+            what += f", collapsed by step {record.collapses[0].step}"
+        return what
+
+    # ------------------------------------------------------------------ reporting
+
+    def _tables(self) -> dict[str, tuple[str, Table]]:
+        """The tables by the quantity they show, each with its heading."""
+        plan = self.plan
+
+        def table(outcome: Callable[[Run], Outcome]) -> Table:
+            return Table(plan.methods, plan.regions, plan.seeds, outcome, plan.baseline)
+
+        outcomes = {run: self._outcome(run) for run in plan.runs}
+        tables = {"test_pauc": ("", table(lambda run: outcomes[run]))}
+        if plan.train_part:
+            on_train = {run: self._on_training_part(run) for run in plan.runs}
+            for name, heading in QUANTITIES.items():
+                found = {run: Outcome(values.get(name)) for run, values in on_train.items()}
+                tables[f"train_{name}"] = (f"{heading}:", table(found.__getitem__))
+        return tables
+
+    def _outcome(self, run: Run) -> Outcome:
+        if run in self._failures:
+            return Outcome(failure=self._failures[run])
+        record = self.directory.record(run)
+        collapse = record.collapses[0] if record is not None and record.collapses else None
+        return Outcome(self.directory.result(run), collapse)
+
+    def _on_training_part(self, run: Run) -> dict[str, float]:
+        folder = self.directory.finished(run)
+        if folder is None:
+            return {}
+        try:
+            return on_training_part(folder, run.region, self._run_pauc)
+        except RunFailed as failed:
+            raise InputError(f"{run.title}, on its training part: {failed.reason}") from failed
+
+    def _report(self, tables: dict[str, tuple[str, Table]]) -> None:
+        if not self._is_rank_zero:
+            return
+        parts = [text for heading, table in tables.values() for text in (heading, table.markdown()) if text]
+        notes = list(self._collapsed_warm_ups())
+        text = "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+        write_text(self.plan.out / "table.md", text + "\n")
+        rows = [row for quantity, (_, table) in tables.items() for row in table.rows_for_csv(quantity)]
+        write_text(self.plan.out / "table.csv", as_csv(rows))
+        self._say(f"\n{text}\n\nSaved as {self.plan.out / 'table.md'} and {self.plan.out / 'table.csv'}")
+
+    def _collapsed_warm_ups(self) -> Iterator[str]:
+        for warm_up in map(WarmUp, self.plan.seeds) if self.plan.warmup_epochs > 0 else ():
+            with contextlib.suppress(InputError):
+                record = self.directory.record(warm_up)
+                if record is not None and record.collapses:
+                    first = record.collapses[0]
+                    yield f"The {warm_up.title} collapsed by step {first.step}: {first.what}."
+
+
+def _method(training: Training) -> str:
+    return "ce" if isinstance(training, WarmUp) else training.method
+
+
+def _kind(training: Training) -> str:
+    """What is about equally fast: trainings of one method, which warm-ups are not, as they are not tested."""
+    return "warm-up" if isinstance(training, WarmUp) else training.method
+
+
+def _check_config(config: dict[str, Any]) -> None:
+    """Refuse settings of ``pauc fit`` that name no data, or data whose split cannot be changed."""
+    data = config.get("data")
+    if not data:
+        raise InputError("No data were named: add a file, for example -c configs/data/digits.yaml.")
+    if "seed" not in data.get("init_args", {}):
+        raise InputError(
+            f"{data.get('class_path')} has no argument `seed`, by which pauc compare changes the split: add one."
         )
-        table = np.loadtxt(scores_file, delimiter=",", skiprows=1)
-        labels, scores = torch.from_numpy(table[:, 1]), torch.from_numpy(table[:, 2])
-        values = {
-            "pauc": float(binary_partial_auc(scores, labels.long(), run.region.max_fpr, run.region.min_tpr)),
-            "risk": squared_risk(scores, labels, run.region),
-        }
-        write_text(known, json.dumps(values, indent=2) + "\n")
-    result: dict[str, float] = json.loads(known.read_text())
-    return result
-
-
-def squared_risk(scores: Tensor, labels: Tensor, region: Region) -> float:
-    """Mean of (1 − (f₊ − f₋))² over the region's pairs: one plus the saddle value of the minimax objective.
-
-    Example:
-        >>> squared_risk(torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1.0, 0.0, 0.0]), Region(max_fpr=0.5))
-        0.4900000...
-    """
-    objective = UPAUCI(region.max_fpr, region.min_tpr, omega=0.0).double()
-    objective.initialize_(scores.double(), labels)
-    with torch.no_grad():
-        return 1 + float(objective(scores.double(), labels))
+    if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
+        raise InputError("No backbone was named: add one, for example --model.backbone MLPScorer.")

@@ -250,6 +250,11 @@ class PartialAUCModule(LightningModule):
         """Whether the current epoch still trains cross-entropy."""
         return self.current_epoch < self.warmup_epochs
 
+    @property
+    def collapses(self) -> tuple[tuple[int, str], ...]:
+        """The collapses that this fit has been warned of: the step, and what was seen there."""
+        return tuple(self._collapse_monitor.found)
+
     def on_fit_start(self) -> None:
         """Forget what was known of an earlier fit."""
         self._collapse_monitor = CollapseMonitor()

@@ -83,6 +83,8 @@ class CollapseMonitor:
         self._last_step = -1
         self._times_in_a_row: Counter[str] = Counter()
         self._has_warned: set[str] = set()
+        self.found: list[tuple[int, str]] = []
+        """The collapses warned of: the step, and what was seen there."""
 
     def look(self, step: int, scores: Tensor, target: Tensor, at_bound: Mapping[str, Tensor]) -> None:
         """Judge one training batch, the first time it is shown. Waits for the device, so not for every step.
@@ -169,4 +171,5 @@ class CollapseMonitor:
             return  # where nothing is ranked, variables at their bounds are no news
         if kind not in self._has_warned:
             self._has_warned.add(kind)
+            self.found.append((step, message.split(". ")[0]))
             rank_zero_warn(f"Training has collapsed by step {step}: {message}")

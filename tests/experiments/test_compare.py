@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
+from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.models import MLPScorer
 
 ROOT = Path(__file__).parents[2]
-DIGITS = ROOT / "configs/data/digits.yaml"
+DIGITS = "configs/data/digits.yaml"
 SMALL = ("--trainer.accelerator=cpu", "--trainer.log_every_n_steps=2")
+METHODS = {
+    # Steps of length zero: the weights after training are those it started from.
+    "frozen": "{class_path: CE, init_args: {learning_rate: 0.0}}",
+    # Weight decay that leaves nothing of the weights.
+    "shrinking": "{class_path: CE, init_args: {learning_rate: 0.1, momentum: 0.0, weight_decay: 10.0}}",
+    "exploding": "{class_path: CE, init_args: {learning_rate: 1.0e+30}}",
+    "interrupted": "{class_path: methods_of_mine.Interrupted}",
+}
+CODE = """\
+from pauc_lightning.methods import CE
+
+class Interrupted(CE):
+    def training_step(self, batch, batch_idx):
+        raise KeyboardInterrupt
+"""
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    for name, model in METHODS.items():
+        (tmp_path / f"configs/method/{name}.yaml").write_text(f"model: {model}\n")
+    (tmp_path / "methods_of_mine.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["pauc"])
 
@@ -32,119 +56,337 @@ def run(*arguments: object) -> None:
     main([str(argument) for argument in arguments])
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def compare(*arguments: object, warmup: int = 1, epochs: int = 1) -> None:
+    run("compare", "-c", DIGITS, f"--warmup_epochs={warmup}", f"--epochs={epochs}", *arguments, *SMALL)
+
+
+def ends(capsys: pytest.CaptureFixture[str], status: int, *arguments: object) -> tuple[str, str]:
+    """What a command that ends with a status other than 0 writes to stdout and stderr."""
     with pytest.raises(SystemExit) as stopped:
         run(*arguments)
-    assert stopped.value.code == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return said
+    assert stopped.value.code == status
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    return said.out, said.err
 
 
-def test_comparison_shares_the_warm_up_and_goes_on_where_it_was(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(ROOT)  # the command looks for configs/method
-    out = tmp_path / "compare"
-    common = ("compare", "-c", DIGITS, "--regions", "0.3", "--warmup_epochs=1", "--epochs=2", f"--out={out}")
-    run(*common, "--methods", "ce", "--seeds", 0, *SMALL)
-    warm = torch.load(out / "warmup-seed0/version_0/checkpoints/last.ckpt", weights_only=True)
-    assert warm["epoch"] == 0
-    capsys.readouterr()
-    run(*common, "--methods", "ce", "upauci", "--seeds", 0, 1, *SMALL)
-    said = capsys.readouterr().out
-    assert "[1/4]" not in said  # done before
-    assert len(list(out.glob("warmup-seed*/version_*"))) == 2
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    return ends(capsys, 2, *arguments)[1]
+
+
+def weights(checkpoint: Path) -> list[Tensor]:
+    state = torch.load(checkpoint, weights_only=True)["state_dict"]
+    return [value for key, value in sorted(state.items()) if key.startswith("backbone.")]
+
+
+def are_equal(first: Sequence[Tensor], second: Sequence[Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def scores_on(part: str, seed: int, checkpoint: Path) -> tuple[Tensor, Tensor]:
+    """Scores and labels of a part of the digits, computed here."""
+    data = DigitsLT(seed=seed)
+    module = CE(backbone=MLPScorer(), input_shape=data.input_shape).eval()
+    module.load_backbone(str(checkpoint))
+    dataset = data.dataset(part)
+    samples = dataset.__getitems__(range(len(dataset)))
+    with torch.no_grad():
+        return module(data.eval_transform(samples.input)).double().sigmoid(), samples.target
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_methods_start_at_the_end_of_their_seeds_warm_up() -> None:
+    """A method that does not move ends where it started; its result is that of these weights on its seed's split."""
+    ce = Path("configs/method/ce.yaml")
+    # From the second epoch on the warm-up only gets worse: its best epoch is not its last.
+    ce.write_text(ce.read_text().replace("learning_rate: 0.01", "learning_rate: 3.0"))
+    compare("--methods", "frozen", "--seeds", 0, 1, warmup=3)
+    starts = {}
+    for seed in (0, 1):
+        folder = Path(f"runs/compare/frozen-opauc_fpr0.3-seed{seed}/version_0")
+        warm_up = Path(f"runs/compare/warmup-seed{seed}/version_0")
+        last = torch.load(warm_up / "checkpoints/last.ckpt", weights_only=True)
+        rows = read_csv(warm_up / "metrics.csv")
+        assert last["global_step"] == 1 + max(int(row["step"]) for row in rows)
+        starts[seed] = weights(folder / "checkpoints/best.ckpt")
+        assert are_equal(starts[seed], weights(warm_up / "checkpoints/last.ckpt"))
+        assert not are_equal(starts[seed], weights(warm_up / "checkpoints/best.ckpt"))
+        note = json.loads((warm_up.parent / "finished.json").read_text())
+        assert note == {
+            "checkpoint": "version_0/checkpoints/last.ckpt",
+            "epoch": last["epoch"],
+            "steps": last["global_step"],
+        }
+        value = json.loads((folder / "test_metrics.json").read_text())["pauc"]
+        own, other = (
+            float(binary_partial_auc(*scores_on("test", split, folder / "checkpoints/best.ckpt"), 0.3))
+            for split in (seed, 1 - seed)
+        )
+        assert value == pytest.approx(own, abs=1e-6)
+        assert value != pytest.approx(other, abs=1e-3)
+    assert not are_equal(starts[0], starts[1])
+
+
+def test_without_a_warm_up_methods_start_from_the_initial_weights_of_their_seed() -> None:
+    compare("--methods", "frozen", "--seeds", 0, 1, warmup=0)
+    assert not list(Path("runs/compare").glob("warmup-*"))
+    first, second = (
+        weights(Path(f"runs/compare/frozen-opauc_fpr0.3-seed{seed}/version_0/checkpoints/best.ckpt"))
+        for seed in (0, 1)
+    )
+    assert not are_equal(first, second)
+
+
+def test_a_comparison_goes_on_where_it_was_and_saves_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Path("runs/compare")
+    compare("--methods", "ce", "--seeds", 0)
+    said = capsys.readouterr()
+    assert "±" not in said.out  # one seed has no deviation
+    assert said.err == ""
+    assert len(said.out.splitlines()) == 2 + 1 + 3 + 1 + 1  # trainings, table, where it is
+    compare("--methods", "ce", "upauci", "--seeds", 0, 1)
+    said = capsys.readouterr()
+    assert "1 of 4 runs are finished already." in said.out
+    assert "[1/4] upauci, OPAUC (FPR ≤ 0.3), seed 0 ... 0." in said.out
+    assert "[2/4] warm-up, seed 1 ... done" in said.out
+    assert said.out.index("[4/4]") < said.out.index("| method |")
+    assert len(list(out.glob("*/version_*"))) == 6
     values = {
         (method, seed): json.loads(
-            next(out.glob(f"{method}-opauc_fpr0.3-seed{seed}/version_0/test_metrics.json")).read_text()
+            (out / f"{method}-opauc_fpr0.3-seed{seed}/version_0/test_metrics.json").read_text()
         )["opauc_fpr0.3"]
         for method in ("ce", "upauci")
         for seed in (0, 1)
     }
     mean = (values["upauci", 0] + values["upauci", 1]) / 2
     gain = mean - (values["ce", 0] + values["ce", 1]) / 2
-    assert re.search(rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± ", said)
+    line = rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± "
+    assert re.search(line, said.out)
+    assert re.search(line, (out / "table.md").read_text())
+    rows = read_csv(out / "table.csv")
+    assert [row["method"] for row in rows] == ["ce", "upauci"]
+    for row in rows:
+        assert [float(row["seed_0"]), float(row["seed_1"])] == [
+            values[row["method"], seed] for seed in (0, 1)
+        ]
+    assert float(rows[1]["gain"]) == pytest.approx(gain)
 
-
-def test_comparison_on_the_training_part(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Against the scores of the checkpoint, computed here, and all pairs of the region."""
-    monkeypatch.chdir(ROOT)
-    out = tmp_path / "compare"
-    common = (
-        "compare",
-        "-c",
-        DIGITS,
-        "--regions",
-        "0.3,0.5",
-        "--warmup_epochs=1",
-        "--epochs=2",
-        f"--out={out}",
+    shutil.move(out, "moved")  # a comparison may be moved
+    compare("--methods", "ce", "upauci", "--seeds", 0, 1, "--out=moved")
+    assert "[1/" not in capsys.readouterr().out
+    assert "warmup_epochs: 1, now 2" in refused(
+        capsys, "compare", "-c", DIGITS, "--warmup_epochs=2", "--epochs=1", "--out=moved", *SMALL
     )
-    methods = ("--methods", "ce", "upauci", "--seeds", 0, *SMALL)
-    run(*common, *methods, "--train_part", "--baseline", "upauci")
+
+
+def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ("compare", "-c", DIGITS, "--warmup_epochs=1", "--epochs=3", "--seeds", 0, *SMALL)
+    out, _ = ends(capsys, 1, *arguments, "--methods", "exploding", "shrinking", "ce", "--baseline", "ce")
+    assert re.search(r"^\| exploding \| failed ‡ \| - \|$", out, flags=re.MULTILINE)
+    assert re.search(r"^‡ The run failed", out, flags=re.MULTILINE)
+    assert re.search(r"^  - exploding, OPAUC \(FPR ≤ 0.3\), seed 0: .*finite", out, flags=re.MULTILINE)
+    assert re.search(r"^\| shrinking \| 0\.\d{4} † \|", out, flags=re.MULTILINE)
+    assert re.search(r"^  - shrinking, OPAUC .*, seed 0: by step \d+, all scores of the batch are", out, re.M)
+    assert re.search(r"^\| ce \| 0\.\d{4} \| - \|$", out, flags=re.MULTILINE)
+    assert "finite" in Path("runs/compare/exploding-opauc_fpr0.3-seed0/error.txt").read_text()
+    rows = {row["method"]: row for row in read_csv(Path("runs/compare/table.csv"))}
+    assert (rows["exploding"]["failed_seeds"], rows["exploding"]["seed_0"]) == ("0", "")
+    assert (rows["shrinking"]["collapsed_seeds"], rows["ce"]["collapsed_seeds"]) == ("0", "")
+
+    run(*arguments, "--methods", "shrinking", "ce", "--baseline", "ce")
+    again = capsys.readouterr().out
+    assert "[1/" not in again
+    assert re.search(r"^\| shrinking \| 0\.\d{4} † \|", again, flags=re.MULTILINE)  # remembered
+
+
+def test_an_interrupted_comparison_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("compare", "-c", DIGITS, "--warmup_epochs=1", "--epochs=1", "--seeds", 0, *SMALL)
+    out, err = ends(capsys, 130, *arguments, "--methods", "ce", "interrupted", "upauci")
+    assert "Interrupted: 1 of 3 runs are finished. To go on, type the same command." in err
+    assert "[4/4]" not in out
+    assert not Path("runs/compare/table.md").exists()
+
+
+def test_what_an_inner_run_ends_in(recwarn: pytest.WarningsRecorder) -> None:
+    """An exception is a failure with its traceback kept; an exit without a sentence, as Lightning's, an interrupt."""
+
+    def command(arguments: Sequence[str]) -> None:
+        if arguments[0] == "break":
+            raise RuntimeError("the disk\nis gone")
+        raise SystemExit(int(arguments[0]))
+
+    inner = InnerRuns(command)
+    with pytest.raises(RunFailed, match=r"^RuntimeError: the disk$") as failed:
+        inner(["break"])
+    assert "is gone" in failed.value.output
+    assert "Traceback" in failed.value.output
+    with pytest.raises(KeyboardInterrupt):
+        inner(["1"])
+    assert inner(["0"]) == ""
+
+
+def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> None:
+    """Against the scores of the checkpoint, computed here, and all pairs of the region."""
+    arguments = ("--regions", "0.3,0.5", "--methods", "ce", "upauci", "--seeds", 0, "--train_part")
+    compare(*arguments, "--baseline", "upauci", epochs=2)
     said = capsys.readouterr().out
-    folder = out / "upauci-tpauc_fpr0.3_tpr0.5-seed0/version_0"
-    data = DigitsLT()
-    module = CE(backbone=MLPScorer(), input_shape=data.input_shape).eval()
-    module.load_backbone(str(folder / "checkpoints/best.ckpt"))
-    part = data.dataset("train").__getitems__(range(data.train_size))
-    with torch.no_grad():
-        scores, labels = module(data.eval_transform(part.input)).double().sigmoid(), part.target
+    folder = Path("runs/compare/upauci-tpauc_fpr0.3_tpr0.5-seed0/version_0")
+    scores, labels = scores_on("train", 0, folder / "checkpoints/best.ckpt")
     pauc = float(binary_partial_auc(scores, labels, 0.3, 0.5))
     positives, negatives = scores[labels == 1].sort()[0], scores[labels == 0].sort(descending=True)[0]
     pairs = positives[: len(positives) // 2, None] - negatives[None, : int(len(negatives) * 0.3)]
     risk = float(((1 - pairs) ** 2).mean())
-    values = re.findall(r"^\| upauci \| ([\d.]+) ± nan \| - \|$", said, flags=re.MULTILINE)
+    values = re.findall(r"^\| upauci \| ([\d.]+) \| - \|$", said, flags=re.MULTILINE)
     assert [float(value) for value in values[1:]] == [
         pytest.approx(pauc, abs=1e-4),
         pytest.approx(risk, abs=2e-3),  # 0.3 of the negatives is not a whole number
     ]
     assert said.count("gain over upauci") == 3
+    rows = read_csv(Path("runs/compare/table.csv"))
+    assert [row["quantity"] for row in rows[::2]] == ["test_pauc", "train_pauc", "train_risk"]
 
-    run(*common, *methods, "--train_part")
-    assert "predictions" not in capsys.readouterr().out  # looked at before
-    assert "is not among --methods" in refused(capsys, *common, *methods, "--baseline", "sopa")
-
-
-def test_comparison_refuses_a_directory_of_another(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(ROOT)
-    common = ("compare", "-c", DIGITS, "--methods", "ce", "--seeds", 0, "--warmup_epochs=1", "--epochs=1")
-    out = f"--out={tmp_path / 'compare'}"
-    run(*common, out, *SMALL)
-    said = refused(capsys, *common, out, *SMALL, "--data.positive_classes=[0]")
-    assert "Give another --out" in said
+    for predictions in Path("runs/compare").glob("*/version_0/train_predictions.csv"):
+        predictions.unlink()
+    compare(*arguments, epochs=2)
+    assert not list(Path("runs/compare").glob("*/version_0/train_predictions.csv"))  # looked at before
 
 
-def test_comparison_refuses_a_directory_made_with_another_yaml(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    monkeypatch.chdir(tmp_path)
-    common = ("compare", "-c", "configs/data/digits.yaml", "--seeds", 0, "--warmup_epochs=1", "--epochs=1")
-    both = (*common, "--methods", "ce", "upauci", *SMALL)
+def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("compare", "-c", DIGITS, "--seeds", 0, "--warmup_epochs=1", "--epochs=1", *SMALL)
+    both = (*common, "--methods", "ce", "upauci")
     upauci, note = Path("configs/method/upauci.yaml"), Path("runs/compare/comparison.json")
     shipped = upauci.read_text()
     upauci.write_text(shipped.replace("omega: 0.5", "omgea: 0.4"))
     assert "Did you mean `omega`?" in refused(capsys, *both)
+    assert not Path("runs").exists()
     upauci.write_text(shipped.replace("omega: 0.5", "omega: 0.4"))
-    run(*both)  # nothing had been finished with the typo
+    run(*both)
     assert "omega: 0.4" in json.loads(note.read_text())["files"][str(upauci)]
+    said = refused(capsys, *both, "--data.positive_classes=[0]")
+    assert "holds a comparison with other settings (options: " in said
+    assert "Give another --out" in said
     upauci.write_text(shipped)
     assert f"another content of {upauci}" in refused(capsys, *both)
-    run(*common, "--methods", "ce", *SMALL)
+    run(*common, "--methods", "ce")
     without = {key: value for key, value in json.loads(note.read_text()).items() if key != "files"}
     note.write_text(json.dumps(without))  # as earlier versions wrote it
     assert "one that was not noted" in refused(capsys, *both)
+    note.write_text("{")
+    assert f"{note} is damaged" in refused(capsys, *both)
 
 
-def test_comparison_names_unknown_methods_and_regions(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ("--methods", "frozen", "--seeds", 0, "--warmup_epochs=2", "--epochs=1")
+    arguments = ("compare", "-c", DIGITS, *plan, *SMALL)
+    run(*arguments)
+    note = Path("runs/compare/warmup-seed0/finished.json")
+    content = json.loads(note.read_text())
+    checkpoint = note.parent / content["checkpoint"]
+    assert content["epoch"] == 1
+
+    # As an earlier version left it: the path alone, of a checkpoint at the best epoch.
+    note.write_text(json.dumps({"checkpoint": str(checkpoint)}))
+    run(*arguments)  # which may have been the last
+    whole = torch.load(checkpoint, weights_only=True)
+    torch.save({**whole, "epoch": 0, "global_step": whole["global_step"] // 2}, checkpoint)
+    said = refused(capsys, *arguments)
+    assert (
+        "its checkpoint at epoch 1, not at its end (epoch 2), as an earlier version of pauc made it" in said
+    )
+    assert "Give another --out" in said
+
+    note.write_text(json.dumps(content))
+    assert f"not at its end (step {whole['global_step']})" in refused(capsys, *arguments)
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
+    assert f"cannot start from {checkpoint}" in refused(capsys, *arguments)
+    note.unlink()  # it was stopped: it is made again, and nothing else
+    run(*arguments)
+    assert not note.exists()  # the only run is finished
+    shutil.rmtree("runs/compare/frozen-opauc_fpr0.3-seed0")
+    run(*arguments)
+    assert json.loads(note.read_text()) == {**content, "checkpoint": "version_1/checkpoints/last.ckpt"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--methods ce ce", "`--methods ce ce`: ce is given twice"),
+        ("--methods ec", "Did you mean `ce`?"),
+        ("--methods ../method/ce", "there is no"),
+        ("--methods", "--methods: expected at least one argument"),
+        ("--baseline sopa", "`--baseline sopa` is not among --methods"),
+        ("--seeds 1 01", "01, which is the same as 1, is given twice"),
+        ("--seeds -1", "`--seeds -1`: give a whole number that is at least 0"),
+        ("--seeds 1.5", "`--seeds 1.5`: give a whole number"),
+        ("--seeds 4294967296", "at most 4294967295"),
+        ("--regions 0.3 0.30", "0.30, which is the same as 0.3, is given twice"),
+        ("--regions 0.3,0 0.3", "given twice"),
+        ("--regions 2", "`--regions 2`: `max_fpr` is a rate in [0, 1]"),
+        ("--regions nan", "`--regions nan`: `max_fpr` is a rate"),
+        ("--regions 0", "the region is empty"),
+        ("--regions 0.3,1", "`min_tpr` must be smaller than 1"),
+        ("--regions low", "write max_fpr, such as 0.3"),
+        ("--regions 0.1,0.2,0.3", "write max_fpr, such as 0.3"),
+        ("--epochs 0", "`--epochs 0`: give a whole number that is at least 1"),
+        ("--epochs two", "`--epochs two`: give a whole number"),
+        ("--warmup_epochs -1", "`--warmup_epochs -1`: give a whole number that is at least 0"),
+        ("--seed 0", "give --seeds instead"),
+        ("--epoch 3", "Did you mean `--epochs`?"),
+        ("--run_dir here", "`--run_dir` cannot be given to pauc compare, which sets it itself: give --out"),
+        ("--seed_everything=3", "give --seeds instead"),
+        ("--data.seed 3", "give --seeds instead"),
+        ("--data.init_args.seed=3", "give --seeds instead"),
+        ("--trainer.max_epochs=3", "give --epochs and --warmup_epochs instead"),
+        ("--trainer.max_epoch=3", "give --epochs and --warmup_epochs instead"),
+        ("--model.init_weights=a.ckpt", "every method starts from the common warm-up"),
+        ("--model.max_fpr=0.1", "give --regions instead"),
+        ("--model=CE", "give --methods instead"),
+        ("--test_best=false", "every run is tested"),
+        ("--ckpt_path=last", "type its command again"),
+        ("--trainer.max_timee=3", "Did you mean `trainer.max_time`?"),
+        ("--model.learning_rat=3", "Did you mean `learning_rate`?"),
+        ("--model.momentum=fast", "momentum"),
+        ("--data.help DigitsLT", "type pauc fit --data.help"),
+        ("ce", "`ce` is not an option"),
+        ("-c nothing.yaml", "`-c nothing.yaml`: no such file"),
+        ("-c broken.yaml", "`-c broken.yaml` cannot be read as YAML"),
+        ("-c binary.yaml", "`-c binary.yaml` cannot be read as YAML"),
+        ("-c words.yaml", "`-c words.yaml` holds no settings"),
+        ("--out words.yaml", "`--out words.yaml`: words.yaml is a file"),
+        ("--out words.yaml/here", "words.yaml is a file"),
+    ],
+)
+def test_a_mistake_ends_in_a_sentence_before_anything_is_trained(
+    arguments: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    assert "Known: " in refused(capsys, "compare", "--methods", "ec")
-    assert "write max_fpr" in refused(capsys, "compare", "--regions", "low")
+    Path("broken.yaml").write_text("model: {class_path: [\n")
+    Path("binary.yaml").write_bytes(b"\x80\x02\xff\xfe")
+    Path("words.yaml").write_text("words\n")
+    before = sorted(Path().rglob("*"))
+    message = refused(capsys, "compare", "-c", DIGITS, *arguments.split())
+    assert said in message
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_a_comparison_without_data_or_backbone_names_what_to_add(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "-c configs/data/digits.yaml" in refused(capsys, "compare", "--methods", "ce")
+    message = refused(capsys, "compare", "--methods", "ce", "--data=DigitsLT")
+    assert "--model.backbone MLPScorer" in message
+    message = refused(capsys, "compare", "-c", "configs/data/tabular.yaml", "--methods", "ce")
+    assert "path" in message
+    assert not Path("runs").exists()
+
+
+def test_a_warm_up_that_cannot_work_ends_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, "compare", "-c", DIGITS, "--data.positive_classes=[11]", *SMALL)
+    assert "11" in message
+    assert not Path("runs").exists()
+    assert message.count("\n") == 1

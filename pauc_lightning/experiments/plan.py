@@ -1,0 +1,285 @@
+"""What ``pauc compare`` is asked for: its options, checked before anything is trained."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import yaml
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.region import Region
+
+METHOD_CONFIGS = Path("configs/method")
+LARGEST_SEED = 2**32 - 1
+
+DESCRIPTION = """\
+Train methods from the same cross-entropy warm-up, for each region and seed, and print the test results side by side.
+
+  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
+
+Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. Every method starts at
+the end of the warm-up. A run that has been finished is not run again: the same command goes on with a comparison that
+was stopped. Seeds change the split, the initial weights and the order of the batches. The table is printed, and saved
+in --out as table.md and table.csv. Runs that collapsed or failed are marked in it; if any failed, the exit status is 1.
+
+With --train_part the same models are also looked at on the training part: their partial AUC there, and the squared
+risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI and UPAUCI minimise. A method that lowers the
+risk but not the error on the training part has the wrong surrogate; one that is ahead there but not in the test
+overfits.
+"""
+
+_SET_BY_COMPARE = {
+    "run_dir": "give --out instead",
+    "run_name": "its runs are named after method, region and seed",
+    "seed_everything": "give --seeds instead",
+    "data.seed": "give --seeds instead",
+    "trainer.max_epochs": "give --epochs and --warmup_epochs instead",
+    "model": "give --methods instead",
+    "model.class_path": "give --methods instead",
+    "model.max_fpr": "give --regions instead",
+    "model.min_tpr": "give --regions instead",
+    "model.warmup_epochs": "give --warmup_epochs instead",
+    "model.init_weights": "every method starts from the common warm-up",
+    "test_best": "every run is tested at its best epoch",
+    "ckpt_path": "to go on with a comparison, type its command again",
+    "print_config": "a run's settings are in its config.yaml",
+}
+"""Options of ``pauc fit`` that a comparison sets itself, and what to do instead of giving them."""
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """The training that all methods of a seed start from."""
+
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        return f"warmup-seed{self.seed}"
+
+    @property
+    def title(self) -> str:
+        """How a person calls it."""
+        return f"warm-up, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a method, for a region, with a seed."""
+
+    method: str
+    region: Region
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name of the run's directory."""
+        return f"{self.method}-{self.region.name}-seed{self.seed}"
+
+    @property
+    def title(self) -> str:
+        """How a person calls it."""
+        return f"{self.method}, {self.region.title}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison: every method, for every region, with every seed."""
+
+    configs: tuple[str, ...]
+    methods: tuple[str, ...]
+    regions: tuple[Region, ...]
+    seeds: tuple[int, ...]
+    warmup_epochs: int
+    epochs: int
+    baseline: str
+    train_part: bool
+    out: Path
+    extra: tuple[str, ...]
+    """Options for every ``pauc fit``."""
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, those of a seed together."""
+        return [
+            Run(method, region, seed)
+            for seed in self.seeds
+            for region in self.regions
+            for method in self.methods
+        ]
+
+
+def method_config(method: str) -> Path:
+    """The file that holds a method's settings."""
+    return METHOD_CONFIGS / f"{method}.yaml"
+
+
+def parse(argv: Sequence[str]) -> Plan:
+    """The plan that these options describe; a mistake in them is an :class:`InputError`."""
+    parser = _parser()
+    arguments, extra = parser.parse_known_args(argv)
+    _check_extra(extra, own=[action.dest for action in parser._actions])
+    for config in arguments.config:
+        _check_yaml(config)
+    methods = _without_repeats("--methods", arguments.methods, arguments.methods)
+    for method in (*methods, "ce"):
+        _check_method(method)
+    regions = [_region(text) for text in arguments.regions]
+    _without_repeats("--regions", arguments.regions, [region.name for region in regions])
+    seeds = [_whole_number("--seeds", text, 0, LARGEST_SEED) for text in arguments.seeds]
+    _without_repeats("--seeds", arguments.seeds, seeds)
+    baseline = arguments.baseline or methods[0]
+    if baseline not in methods:
+        raise InputError(f"`--baseline {baseline}` is not among --methods {' '.join(methods)}: add it.")
+    return Plan(
+        configs=tuple(arguments.config),
+        methods=tuple(methods),
+        regions=tuple(regions),
+        seeds=tuple(seeds),
+        warmup_epochs=_whole_number("--warmup_epochs", arguments.warmup_epochs, 0),
+        epochs=_whole_number("--epochs", arguments.epochs, 1),
+        baseline=baseline,
+        train_part=arguments.train_part,
+        out=Path(arguments.out),
+        extra=tuple(extra),
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}. `pauc compare --help` explains the options.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="pauc compare",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-c", "--config", action="append", default=[], help="config file, as for pauc fit")
+    parser.add_argument(
+        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of files in configs/method"
+    )
+    parser.add_argument(
+        "--regions", nargs="+", default=["0.3"], help="max_fpr, or max_fpr,min_tpr for a two-way region"
+    )
+    parser.add_argument("--seeds", nargs="+", default=["0", "1", "2"], help="one run of everything for each")
+    parser.add_argument(
+        "--warmup_epochs",
+        default="10",
+        help="epochs of the common warm-up; with 0 the methods start from the seed's initial weights",
+    )
+    parser.add_argument("--epochs", default="20", help="epochs of each method after the warm-up")
+    parser.add_argument(
+        "--baseline", help="method over which the gains are counted; left out, the first of --methods"
+    )
+    parser.add_argument(
+        "--train_part",
+        action="store_true",
+        help="also print partial AUC and squared risk on the training part",
+    )
+    parser.add_argument("--out", default="runs/compare", help="directory of all these runs")
+    return parser
+
+
+def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
+    for name in option_names(extra):
+        # `pauc fit` takes the beginning of an option for the option.
+        for taken, instead in _SET_BY_COMPARE.items():
+            if taken.startswith(name) and taken.count(".") == name.count("."):
+                raise InputError(
+                    f"`--{name}` cannot be given to pauc compare, which sets it itself: {instead}."
+                )
+        if name.endswith(".help"):
+            raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
+        close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
+        if close:
+            raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
+
+
+def option_names(extra: Sequence[str]) -> Iterator[str]:
+    """The names in a list of options, however they are written.
+
+    Example:
+        >>> list(option_names(["--data.init_args.seed=3", "--trainer.callbacks+=Timer", "--run_dir", "here"]))
+        ['data.seed', 'trainer.callbacks', 'run_dir']
+    """
+    for text in extra:
+        if text.startswith("--"):
+            yield text[2:].split("=", 1)[0].rstrip("+").replace(".init_args.", ".")
+
+
+def _check_yaml(config: str) -> None:
+    if not Path(config).is_file():
+        raise InputError(f"`-c {config}`: no such file. Those for the shipped data are in configs/data.")
+    try:
+        content = yaml.safe_load(Path(config).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        what = " ".join(str(error).split())
+        raise InputError(f"`-c {config}` cannot be read as YAML: {what}. Correct the file.") from error
+    if not isinstance(content, dict):
+        raise InputError(f"`-c {config}` holds no settings: a config file is a list of `key: value`.")
+
+
+def _check_method(method: str) -> None:
+    known = sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml"))
+    if method in known:
+        _check_yaml(str(method_config(method)))
+        return
+    if not known:
+        raise InputError(
+            f"`--methods {method}`: there is no {method_config(method)} here. Run the command in the project's "
+            "directory, which has the folder configs/method."
+        )
+    close = difflib.get_close_matches(method, known, n=1, cutoff=0.5)
+    nearest = f" Did you mean `{close[0]}`?" if close else ""
+    raise InputError(
+        f"`--methods {method}`: there is no {method_config(method)}.{nearest} Known: {', '.join(known)}."
+    )
+
+
+def _without_repeats(option: str, texts: Sequence[str], values: Sequence[object]) -> Sequence[str]:
+    """The texts, if all values differ."""
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            first = texts[list(values).index(value)]
+            same = "" if first == texts[position] else f", which is the same as {first},"
+            raise InputError(
+                f"`{option} {' '.join(texts)}`: {texts[position]}{same} is given twice. Give it once."
+            )
+    return texts
+
+
+def _whole_number(option: str, text: str, least: int, most: int | None = None) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        upper = "" if most is None else f" and at most {most}"
+        raise InputError(f"`{option} {text}`: give a whole number that is at least {least}{upper}.")
+    return number
+
+
+def _region(text: str) -> Region:
+    try:
+        rates = [float(part) for part in text.split(",")]
+    except ValueError:
+        rates = []
+    if len(rates) not in (1, 2):
+        raise InputError(
+            f"`--regions {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
+        )
+    try:
+        return Region(*rates)
+    except InputError as error:
+        raise InputError(f"`--regions {text}`: {error}") from error
