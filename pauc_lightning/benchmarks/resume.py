@@ -1,0 +1,278 @@
+"""Runs killed at random moments and resumed, against uninterrupted ones, bit for bit.
+
+Each chain starts a process of its own that does what `pauc fit` does, kills it at a random moment (SIGKILL, and now and
+then SIGTERM or SIGINT), goes on with `pauc resume RUN` in another process, kills that, and so on until a process comes
+to the end. The weights and the optimizer's state in its last checkpoint, and the weights in its best, must equal those
+of a run that nobody disturbed. The processes are forked from one that has imported everything, which takes most of the
+time of a start otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from pauc_lightning.checkpoint_io import read_checkpoint
+from pauc_lightning.errors import InputError
+
+_COMMON = (
+    *("--data=DigitsLT", "--data.batch_size=64", "--model.backbone=MLPScorer", "--model.warmup_epochs=2"),
+    *("--trainer.max_epochs=10", "--trainer.accelerator=cpu", "--trainer.enable_progress_bar=false"),
+    *("--trainer.enable_model_summary=false", "--trainer.log_every_n_steps=5", "--run_name=run"),
+)
+_TWO_PROCESSES = ("--trainer.devices=2", "--trainer.strategy=ddp", "--data.batch_size=32")
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "CE": ("--model=CE",),
+    "UPAUCI": ("--model=UPAUCI",),
+    "UPAUCI, ascent": ("--model=UPAUCI", "--model.weights=ascent", "--model.min_tpr=0.5"),
+    "SOPA": ("--model=SOPA", "--model.min_tpr=0.5"),
+    "CE, max_steps": ("--model=CE", "--trainer.max_epochs=-1", "--trainer.max_steps=93"),
+    "UPAUCI, max_steps, every step": (
+        *("--model=UPAUCI", "--trainer.max_epochs=-1", "--trainer.max_steps=93"),
+        "--checkpoint.every_n_train_steps=1",
+    ),
+    "CE, every 10 steps": ("--model=CE", "--checkpoint.every_n_train_steps=10"),
+    "SOPA, every 7 steps": ("--model=SOPA", "--checkpoint.every_n_train_steps=7"),
+    "UPAUCI, 64-true": (
+        *("--model=UPAUCI", "--model.weights=ascent", "--trainer.precision=64-true"),
+        "--checkpoint.every_n_train_steps=3",
+    ),
+    "CE, two validations": (
+        *("--model=CE", "--trainer.val_check_interval=0.5"),
+        "--checkpoint.every_n_train_steps=5",
+    ),
+    "CE, workers": ("--model=CE", "--data.num_workers=2", "--checkpoint.every_n_train_steps=4"),
+    "CE, 2 processes": ("--model=CE", *_TWO_PROCESSES),
+    "UPAUCI, 2 processes": (
+        *("--model=UPAUCI", "--model.weights=ascent", *_TWO_PROCESSES),
+        "--checkpoint.every_n_train_steps=5",
+    ),
+}
+_PATIENCE = 600.0
+"""Seconds after which a process counts as hanging."""
+
+
+class Ended(NamedTuple):
+    """How a process came to its end."""
+
+    status: int
+    seconds: float
+    was_killed: bool
+
+
+@dataclass
+class Chain:
+    """What happened to one run."""
+
+    number: int
+    setting: str
+    signals: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+
+def differences(expected: Any, got: Any, place: str = "") -> list[str]:
+    """The places where two nested structures of tensors and values are not identical."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        keys = list(dict.fromkeys([*expected, *got]))
+        missing = [f"{place}/{key} missing" for key in keys if (key in expected) != (key in got)]
+        shared = [key for key in keys if key in expected and key in got]
+        return missing + [
+            line for key in shared for line in differences(expected[key], got[key], f"{place}/{key}")
+        ]
+    if isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
+        if len(expected) != len(got):
+            return [f"{place}: {len(expected)} and {len(got)} entries"]
+        pairs = enumerate(zip(expected, got, strict=True))
+        return [line for i, (first, second) in pairs for line in differences(first, second, f"{place}/{i}")]
+    if isinstance(expected, Tensor) and isinstance(got, Tensor):
+        # The bits: NaN equals itself, and 0.0 is not -0.0.
+        same = expected.dtype == got.dtype and expected.shape == got.shape
+        same = same and expected.numpy().tobytes() == got.numpy().tobytes()
+    else:
+        same = type(expected) is type(got) and expected == got
+    return [] if same else [place or "value"]
+
+
+def compare_runs(expected: Path, got: Path) -> list[str]:
+    """Where the last and the best checkpoints of two run directories differ."""
+    found = []
+    for name, keys in (
+        ("last", ("state_dict", "optimizer_states", "global_step")),
+        ("best", ("state_dict",)),
+    ):
+        try:
+            first, second = (read_checkpoint(run / f"checkpoints/{name}.ckpt") for run in (expected, got))
+        except InputError as error:
+            return [str(error)]
+        found += differences({key: first[key] for key in keys}, {key: second[key] for key in keys}, name)
+    return found
+
+
+def _start(arguments: Sequence[str], log: Path) -> int:
+    """Fork a process that is `pauc` with ``arguments``, and the leader of a group of its own; its id."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        os.setsid()
+        output = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        torch.set_num_threads(1)
+        sys.argv[1:] = arguments  # from which Lightning starts the second process
+        from pauc_lightning.cli import main
+
+        main(arguments)
+        status = 0
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _finish(process: int, kill_after: float | None = None, kind: signal.Signals = signal.SIGKILL) -> Ended:
+    """Wait for a process, after some time killing it and all that it started."""
+    start = time.monotonic()
+    sent = False
+    while True:
+        done, status = os.waitpid(process, os.WNOHANG)
+        seconds = time.monotonic() - start
+        if done:
+            _signal_group(process, signal.SIGKILL)  # what it left behind
+            return Ended(os.waitstatus_to_exitcode(status), seconds, sent)
+        if kill_after is not None and not sent and seconds >= kill_after:
+            sent = _signal_group(process, kind)
+        if seconds > _PATIENCE:
+            _signal_group(process, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _signal_group(process: int, kind: signal.Signals) -> bool:
+    try:
+        os.killpg(process, kind)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _newest(folder: Path) -> Path | None:
+    """The newest run that can be resumed; a run killed before its first checkpoint has to be started again."""
+    runs = sorted(folder.glob("run/version_*/checkpoints/last.ckpt"), key=lambda path: path.stat().st_mtime)
+    return runs[-1].parent.parent if runs else None
+
+
+def _command(setting: str, folder: Path) -> list[str]:
+    run = _newest(folder)
+    if run is not None:
+        return ["resume", str(run)]
+    return ["fit", *_COMMON, *SETTINGS[setting], f"--run_dir={folder}"]
+
+
+def _whole_run(setting: str, folder: Path) -> tuple[Path, float]:
+    """A run that nobody disturbs, and how long it took."""
+    folder.mkdir(parents=True)
+    ended = _finish(_start(_command(setting, folder), folder / "log.txt"))
+    run = _newest(folder)
+    if ended.status != 0 or run is None:
+        raise InputError(f"`pauc fit` itself failed with status {ended.status}: see {folder / 'log.txt'}.")
+    return run, ended.seconds
+
+
+def _chain(number: int, setting: str, folder: Path, seconds: float, most_kills: int, seed: int) -> Chain:
+    """Kill and resume a run until it comes to its end."""
+    chance = random.Random(f"{seed} {number}")
+    chain = Chain(number, setting)
+    folder.mkdir(parents=True)
+    while True:
+        kind = chance.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], [3, 1, 1])[0]
+        # The first part of a run is its start, where there is nothing to lose yet.
+        moment = chance.uniform(0.3, 1.0) * seconds if len(chain.signals) < most_kills else None
+        ended = _finish(_start(_command(setting, folder), folder / "log.txt"), moment, kind)
+        if ended.status == 0:
+            return chain
+        if not ended.was_killed:
+            chain.differences.append(f"status {ended.status}: see {folder / 'log.txt'}")
+            return chain
+        chain.signals.append(kind.name.removeprefix("SIG"))
+
+
+def run_chains(folder: Path, chains: int, most_kills: int, seed: int) -> list[Chain]:
+    """Run ``chains`` chains over the settings in turn, each compared with the undisturbed run of its setting."""
+    names = list(SETTINGS)
+    whole: dict[str, tuple[Path, float]] = {}
+    results = []
+    for number in tqdm(range(chains), desc="chains"):
+        setting = names[number % len(names)]
+        if setting not in whole:
+            whole[setting] = _whole_run(setting, folder / f"whole{number}")
+        expected, seconds = whole[setting]
+        chain = _chain(number, setting, folder / f"chain{number}", seconds, most_kills, seed)
+        got = _newest(folder / f"chain{number}")
+        if not chain.differences:
+            chain.differences = ["no checkpoint"] if got is None else compare_runs(expected, got)
+        results.append(chain)
+    return results
+
+
+def report(chains: Sequence[Chain]) -> str:
+    """The table, and the line that sums it up."""
+    lines = [f"{'chain':>5}  {'setting':<30}  {'killed by':<24}  identical"]
+    for chain in chains:
+        verdict = "yes" if not chain.differences else f"NO: {', '.join(chain.differences[:3])}"
+        lines.append(
+            f"{chain.number:>5}  {chain.setting:<30}  {' '.join(chain.signals) or '-':<24}  {verdict}"
+        )
+    identical = sum(not chain.differences for chain in chains)
+    kills = sum(len(chain.signals) for chain in chains)
+    lines.append(
+        f"\n{identical} of {len(chains)} chains end bit-identical to the undisturbed run, after {kills} kills."
+    )
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Print the table; exit with status 1 unless all chains are identical."""
+    parser = argparse.ArgumentParser(
+        prog="pauc benchmark resume",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--chains", type=int, default=20, help="how many runs to kill and resume (20)")
+    parser.add_argument("--kills", type=int, default=3, help="kills per run, at most (3)")
+    parser.add_argument("--seed", type=int, default=0, help="decides signals and moments (0)")
+    parser.add_argument("--quick", action="store_true", help="three chains of one kill")
+    parser.add_argument("--keep", type=Path, help="directory to keep the runs and their output in")
+    arguments = parser.parse_args(argv)
+    if arguments.chains < 1 or arguments.kills < 1:
+        raise InputError(
+            f"`--chains={arguments.chains}` and `--kills={arguments.kills}` must be at least 1 each."
+        )
+    chains, kills = (3, 1) if arguments.quick else (arguments.chains, arguments.kills)
+    import pauc_lightning.cli  # noqa: F401  # once, for all processes
+
+    with tempfile.TemporaryDirectory() as temporary:
+        results = run_chains(arguments.keep or Path(temporary), chains, kills, arguments.seed)
+    print(report(results))
+    if any(chain.differences for chain in results):
+        raise SystemExit(1)
