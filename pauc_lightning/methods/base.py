@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
@@ -22,6 +20,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from torchmetrics import Metric, MetricCollection
 
 from pauc_lightning import distributed
+from pauc_lightning.checkpoint_io import read_checkpoint
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
@@ -191,16 +190,10 @@ class PartialAUCModule(LightningModule):
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
-        if not Path(path).is_file():
-            raise InputError(
-                f"`init_weights={path}`: no such file. Give the path of a .ckpt of an earlier run."
-            )
         try:
-            state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
-        except (pickle.UnpicklingError, RuntimeError, KeyError, EOFError) as error:
-            raise InputError(
-                f"`init_weights={path}` is not a checkpoint of this project: give the path of a .ckpt file."
-            ) from error
+            state = read_checkpoint(path)["state_dict"]
+        except InputError as error:
+            raise InputError(f"`init_weights` cannot be used: {error}") from error
         weights = {
             key.removeprefix("backbone."): value
             for key, value in state.items()

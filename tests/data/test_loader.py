@@ -224,7 +224,8 @@ def test_a_trainer_killed_in_mid_epoch_continues_with_the_next_batch(
 
 
 # Not here, because Lightning's own counters then skip an epoch, whatever the loader: checkpoints saved in
-# `on_train_epoch_start`, and those of `on_train_epoch_end` when they are resumed with `max_steps`.
+# `on_train_epoch_start`, and those of `on_train_epoch_end` when they are resumed with `max_steps`. With RunCheckpoint
+# they are right, see tests/callbacks/test_position.py.
 @pytest.mark.parametrize(
     ("hook", "step", "limit"),
     [
