@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from pauc_lightning.errors import InputError
 
@@ -48,11 +49,9 @@ class Region:
     min_fpr: float = 0.0
 
     def __post_init__(self) -> None:
-        """Reject rates outside their range."""
+        """Reject rates outside their range; make numpy's numbers and integers plain floats."""
         for name in ("max_fpr", "min_tpr", "min_fpr"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                raise InputError(f"`{name}` is a rate in [0, 1], got {value!r}: for 30 % write {name}=0.3.")
+            object.__setattr__(self, name, _rate(name, getattr(self, name)))
         if self.min_fpr >= self.max_fpr:
             raise InputError(
                 f"`min_fpr` must be smaller than `max_fpr`, got min_fpr={self.min_fpr!r} and "
@@ -86,19 +85,21 @@ class Region:
 
     @property
     def name(self) -> str:
-        """A short key for logs: ``auc``, ``opauc_fpr0.3``, ``tpauc_fpr0.3_tpr0.7``."""
+        """A short key for logs and directories, another for every other region: ``auc``, ``tpauc_fpr0.3_tpr0.7``."""
         if self == Region():
             return "auc"
-        fpr = f"fpr{self.min_fpr:g}-{self.max_fpr:g}" if self.min_fpr > 0 else f"fpr{self.max_fpr:g}"
-        return f"tpauc_{fpr}_tpr{self.min_tpr:g}" if self.is_two_way else f"opauc_{fpr}"
+        low, high, tpr = map(_digits, (self.min_fpr, self.max_fpr, self.min_tpr))
+        fpr = f"fpr{low}-{high}" if self.min_fpr > 0 else f"fpr{high}"
+        return f"tpauc_{fpr}_tpr{tpr}" if self.is_two_way else f"opauc_{fpr}"
 
     @property
     def title(self) -> str:
-        """A name for tables and figures, with the bounds spelled out."""
+        """A name for tables and figures, with the bounds spelled out; no two regions share it."""
         if self == Region():
             return "AUC"
-        fpr = f"{self.min_fpr:g} ≤ FPR ≤ {self.max_fpr:g}" if self.min_fpr > 0 else f"FPR ≤ {self.max_fpr:g}"
-        return f"TPAUC ({fpr}, TPR ≥ {self.min_tpr:g})" if self.is_two_way else f"OPAUC ({fpr})"
+        low, high, tpr = map(_digits, (self.min_fpr, self.max_fpr, self.min_tpr))
+        fpr = f"{low} ≤ FPR ≤ {high}" if self.min_fpr > 0 else f"FPR ≤ {high}"
+        return f"TPAUC ({fpr}, TPR ≥ {tpr})" if self.is_two_way else f"OPAUC ({fpr})"
 
     def counts(self, n_pos: int, n_neg: int) -> tuple[int, int, int]:
         """How many instances the region selects: ``(positives, first negative, last negative)``.
@@ -111,3 +112,24 @@ class Region:
             select_count(n_neg, self.min_fpr),
             select_count(n_neg, self.max_fpr),
         )
+
+
+def _rate(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f"`{name}` is a rate in [0, 1], got {value!r}, which is no number: for 30 % write {name}=0.3."
+        )
+    rate = float(value)
+    if math.isnan(rate):
+        raise InputError(
+            f"`{name}` is a rate in [0, 1], got nan, the result of an undefined calculation or of .nan in a config: "
+            f"write a number, as in {name}=0.3."
+        )
+    if not 0 <= rate <= 1:
+        raise InputError(f"`{name}` is a rate in [0, 1], got {value!r}: for 30 % write {name}=0.3.")
+    return rate + 0.0  # -0.0 is 0
+
+
+def _digits(rate: float) -> str:
+    """The fewest digits that no other float shares, without a trailing ``.0``."""
+    return repr(rate).removesuffix(".0")

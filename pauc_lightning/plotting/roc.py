@@ -31,8 +31,8 @@ _POINTS_PER_AXIS = 1000
 class RocCurve:
     """The corners of a ROC curve from (0, 0) to (1, 1), joined by straight lines.
 
-    Scores that tie are one threshold, hence one point: a tie between the classes is a slanted line, worth half
-    a win for each pair in it.
+    Scores that tie are one threshold, hence one point: a tie between the classes is a slanted line, and the metric
+    counts what lies under it in the region (``ties="roc"``).
 
     Args:
         fpr: False-positive rates in ascending order, shape (points,).
@@ -98,6 +98,8 @@ def plot_roc(
     scores: Tensor, target: Tensor, region: Region, name: str = "model", title: str | None = None
 ) -> Figure:
     """Draw one ROC curve; the area that counts is filled and its partial AUC stands in the title.
+
+    The value is the filled area over the region's, up to the rounding of the region's edges to whole samples.
 
     Args:
         scores: Scores, shape (samples,).

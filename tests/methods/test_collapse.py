@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,6 +15,7 @@ import torch
 from methods.training import digits, fit, small_net, trainer
 from torch import Tensor, nn
 
+from pauc_lightning import Region
 from pauc_lightning.methods import CE, PAUCI, UPAUCI
 from pauc_lightning.methods.collapse import CollapseMonitor, Ranking
 from pauc_lightning.methods.minimax import MinimaxMethod
@@ -36,6 +38,24 @@ def test_a_network_without_weights_says_so_once(tmp_path: Path) -> None:
     said = collapses_said([partial(fit, module, tmp_path, max_epochs=1, limit_val_batches=0)])
     assert len(said) == 1
     assert "all scores of the batch are" in said[0]
+
+
+def test_a_network_that_says_nothing_is_worth_what_the_diagonal_leaves(tmp_path: Path) -> None:
+    """What selects the best epoch must not prefer a collapsed one: no region gives it 0.5."""
+    net = small_net()
+    nn.init.zeros_(net.get_parameter("3.weight"))
+    module = CE(backbone=net, max_fpr=0.3, regions=[Region(0.05), Region(0.3, 0.7)])
+    run = trainer(tmp_path)
+    run.validate(module, datamodule=(data := digits()), verbose=False)
+    n_neg = int((data.dataset("val").targets == 0).sum())
+    logged = {name: float(value) for name, value in run.callback_metrics.items()}
+    assert logged["val/pauc"] == pytest.approx(math.floor(0.3 * n_neg) / (2 * n_neg))
+    assert logged["val/opauc_fpr0.05"] == pytest.approx(math.floor(0.05 * n_neg) / (2 * n_neg))
+    assert logged["val/tpauc_fpr0.3_tpr0.7"] == 0
+    assert logged["val/auc"] == 0.5
+    constant = Ranking.of(torch.full((40,), 0.5), LABELS)
+    assert constant == Ranking(0.5, 20, 20)
+    assert not constant.is_clearly_above_chance
 
 
 LABELS = torch.arange(40) % 2

@@ -65,15 +65,19 @@ def test_thinning_keeps_the_curve_within_a_pixel() -> None:
     assert small.thinned(region) is small
 
 
+@pytest.mark.parametrize("levels", [0, 0.5, 2, 1e9])
 @pytest.mark.parametrize("region", [Region(), Region(0.5), Region(0.75, 0.5), Region(0.75, 0.25, 0.25)])
-def test_the_filled_area_is_the_partial_auc(region: Region) -> None:
-    # 400 negatives and 200 positives without ties: every rate here is a whole number of them.
+def test_the_filled_area_is_the_partial_auc_with_and_without_ties(region: Region, levels: float) -> None:
+    # 400 negatives and 200 positives: every rate here is a whole number of them.
     generator = torch.Generator().manual_seed(1)
     target = torch.arange(600) % 3 == 0
-    scores = torch.randn(600, generator=generator, dtype=torch.float64) + target
+    scores = ((torch.randn(600, generator=generator, dtype=torch.float64) + target) * levels).round()
     figure = plot_roc(scores, target, region)
+    area = filled_area(figure.axes[0])
     value = binary_partial_auc(scores, target, region.max_fpr, region.min_tpr, region.min_fpr, scale="area")
-    assert filled_area(figure.axes[0]) == pytest.approx(value.item(), abs=1e-9)
+    assert area == pytest.approx(value.item(), abs=1e-9)
+    printed = float(figure.axes[0].get_title().split(" = ")[1])
+    assert printed == pytest.approx(area / region.size, abs=5.1e-5)  # four digits
 
 
 def test_figure_shows_region_value_and_zoom() -> None:
