@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 from pauc_lightning.errors import InputError
@@ -49,16 +50,20 @@ def check_number(
         _refuse(name, f"a finite number{bounds}", value, hint)
 
 
-def check_integer(name: str, value: Any, *, at_least: int, hint: str = "") -> None:
-    """Refuse what is not a whole number of at least ``at_least``; a float such as 2.0 is not one either.
+def check_integer(
+    name: str, value: Any, *, at_least: int, at_most: int | None = None, hint: str = ""
+) -> None:
+    """Refuse what is not a whole number within the bounds; a float such as 2.0 is not one either.
 
     Example:
         >>> check_integer("width", 2.5, at_least=1)
         Traceback (most recent call last):
         pauc_lightning.errors.InputError: `width` must be a whole number, at least 1, got 2.5.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
-        _refuse(name, f"a whole number, at least {at_least}", value, hint)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < at_least or (at_most is not None and value > at_most):
+        bounds = f"at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+        _refuse(name, f"a whole number, {bounds}", value, hint)
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -71,6 +76,12 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse what is none of the names in ``choices``."""
     if not isinstance(value, str) or value not in choices:
         _refuse(name, f"one of {', '.join(choices)}", value, "")
+
+
+def check_path(name: str, value: Any) -> None:
+    """Refuse what cannot name a file or a folder; the empty string would be the current directory."""
+    if not isinstance(value, (str, PathLike)) or not str(value).strip() or "\0" in str(value):
+        _refuse(name, "the path of a file or folder", value, "")
 
 
 def check_prior(prior: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from argparse import SUPPRESS, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,8 +13,10 @@ import yaml
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 from lightning.pytorch import LightningDataModule
 
+from pauc_lightning.arguments import check_path
 from pauc_lightning.cli.suggestions import explain
 from pauc_lightning.data import LongTailDataModule
+from pauc_lightning.data.image_files import shown
 from pauc_lightning.data.published import Published
 from pauc_lightning.errors import InputError
 
@@ -54,7 +56,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_subclass_arguments(LightningDataModule, "data", required=True)
     for key in _other_sections(arguments):
         parser.add_argument(f"--{key}", type=_ANY_YAML, help=SUPPRESS)
+    _check_data_given(arguments)
     config = parser.parse_args(arguments)
+    if config.export is not None:
+        check_path("export", config.export)
     # jsonargparse 4.49 renamed the method.
     instantiate = parser.instantiate if hasattr(parser, "instantiate") else parser.instantiate_classes
     data = instantiate(config).data
@@ -65,29 +70,70 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     sys.stdout.write(describe(data, config.all_classes) + "\n")
     if config.export is not None:
+        replaced = " It replaces the file that was there." if Path(config.export).exists() else ""
         data.export_split(config.export)
-        sys.stdout.write(f"\nThe split is in {config.export}: use it with --data.init_args.split_file.\n")
+        sys.stdout.write(
+            f"\nThe split is in {config.export}: use it with --data.init_args.split_file.{replaced}\n"
+        )
 
 
 def _other_sections(arguments: list[str]) -> list[str]:
     """The keys of the config files that are not this command's, such as ``model`` and ``trainer``."""
-    keys: set[str] = set()
+    keys = {key for content in _configs(arguments) for key in content}
+    return sorted(keys - {"data", "config", "export", "all_classes"})
+
+
+def _check_data_given(arguments: list[str]) -> None:
+    """Refuse a command line that names no data, in words that say how to name them."""
+    is_asked_for_help = any(argument in ("-h", "--help") or ".help" in argument for argument in arguments)
+    is_named = any(argument.partition("=")[0].split(".")[0] == "--data" for argument in arguments)
+    if not (is_asked_for_help or is_named or any("data" in content for content in _configs(arguments))):
+        raise InputError(
+            "no data given: name a config that has a `data` section, such as -c configs/data/digits.yaml, or a class, "
+            "such as --data=DigitsLT."
+        )
+
+
+def _configs(arguments: list[str]) -> Iterator[dict[str, Any]]:
+    """The contents of the config files that the command line names."""
     for option, value in zip(arguments, [*arguments, ""][1:], strict=True):
         name, _, attached = option.partition("=")
-        path = Path(attached or value)
-        if name in ("-c", "--config") and path.is_file():
-            try:
-                content = yaml.safe_load(path.read_text())
-            except yaml.YAMLError as error:
-                raise InputError(f"`{path}` is not valid YAML: {error}") from error
-            keys.update(content if isinstance(content, dict) else ())
-    return sorted(keys - {"data", "config", "export", "all_classes"})
+        if name in ("-c", "--config"):
+            yield _read_config(attached or value)
+
+
+def _read_config(name: str) -> dict[str, Any]:
+    if not name or name.startswith("-"):
+        raise InputError(
+            "`-c` is not followed by the name of a config: for example -c configs/data/digits.yaml."
+        )
+    try:
+        content = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"`-c {name}` cannot be read: {error.strerror or error}. Give the path of a YAML file."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"`-c {name}` is not a text file: give the path of a YAML file.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).replace('"<unicode string>", ', "").split())
+        raise InputError(f"`-c {name}` is not valid YAML: {reason}. Correct the file.") from error
+    if not isinstance(content, dict):
+        found = "is empty" if content is None else f"is a {type(content).__name__}"
+        raise InputError(f"`-c {name}` {found}: expected sections such as `data:`, with settings below them.")
+    data = content.get("data", {})
+    if not isinstance(data, (dict, str)):
+        raise InputError(
+            f"`-c {name}` has `data: {data}`: expected a class, such as `data: DigitsLT`, or a section with "
+            "`class_path` and `init_args`."
+        )
+    return content
 
 
 def describe(data: LongTailDataModule, all_classes: bool = False) -> str:
     """Sizes of parts and classes, next to the paper's if it has these data, and why they differ."""
     published: Published | None = getattr(data, "published", None)
-    names = data.source.class_names
+    names = [shown(name) for name in data.source.class_names]
     positives = ", ".join(f"{names[i]} ({i})" if names else str(i) for i in data.positive_ids)
     title = f"{type(data).__name__}" + (f" = {published.name} of the paper" if published else "")
     blocks = [
@@ -125,20 +171,20 @@ def _parts_table(data: LongTailDataModule, published: Published | None) -> str:
 
 def _classes_table(data: LongTailDataModule, all_classes: bool) -> str:
     counts = data.class_counts
-    names = data.source.class_names
+    names = [shown(name) for name in data.source.class_names]
     width = max([20, *(len(name) + 2 for name in names)]) if names else 8
     lines = [f"{'':2}{'class':>6}  {'name' if names else '':{width}}{'train':>8}{'val':>8}{'test':>8}"]
-    shown = 0
+    listed = 0
     for i, row in enumerate(counts):
         if all_classes or len(counts) <= _FEW_CLASSES or row.is_positive or i < 3 or i >= len(counts) - 3:
             mark = "+" if row.is_positive else ""
             name = names[row.label] if names else ""
             lines.append(f"{mark:2}{row.label:>6}  {name:{width}}{row.train:>8,}{row.val:>8,}{row.test:>8,}")
-            shown += 1
+            listed += 1
         elif lines[-1] != "  ...":
             lines.append("  ...")
-    if shown < len(counts):
-        lines.append(f"{shown} of {len(counts)} classes; --all_classes lists all")
+    if listed < len(counts):
+        lines.append(f"{listed} of {len(counts)} classes; --all_classes lists all")
     return "\n".join(lines)
 
 

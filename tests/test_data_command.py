@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from pauc_lightning.cli import main as pauc
 from pauc_lightning.data import CIFAR10LT, CIFAR100LT, DigitsLT
 from pauc_lightning.data.base import Source
 from pauc_lightning.data_command import describe, main
-from pauc_lightning.errors import InputError
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -72,21 +72,56 @@ def test_many_classes_are_abridged_unless_asked_for() -> None:
     assert "cannot come from CIFAR-100" in " ".join(short.split())
 
 
-def test_mistakes_end_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_end_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.yaml").write_text("data: [")
+    Path("binary.yaml").write_bytes(b"\xff\xfe\x00")
+    Path("list.yaml").write_text("- data\n")
+    Path("empty.yaml").write_text("")
+    Path("number.yaml").write_text("data: 3\n")
+    Path("model.yaml").write_text("model: CE\n")
+    Path("file").write_text("in the way")
+    Path("folder").mkdir()
     for arguments, message in (
         (["--data", "DigitLT"], "Did you mean `DigitsLT`?"),
         (["--data", "DigitsLT", "--data.init_args.sed=1"], "Did you mean `seed`?"),
-        (["-c", str(tmp_path / "nowhere.yaml")], "nowhere.yaml"),
-        ([], "data"),
+        (
+            ["--data", "DigitsLT", "--data.init_args.seed=-1"],
+            "`seed` must be a whole number, at least 0, got -1.",
+        ),
+        (["-c", "nowhere.yaml"], "`-c nowhere.yaml` cannot be read: No such file"),
+        (["-c", "folder"], "`-c folder` cannot be read: Is a directory"),
+        (["-c"], "`-c` is not followed by the name of a config"),
+        (["-c", "broken.yaml"], "`-c broken.yaml` is not valid YAML: while parsing a flow node"),
+        (["--config=binary.yaml"], "`-c binary.yaml` is not a text file"),
+        (["-c", "list.yaml"], "`-c list.yaml` is a list: expected sections such as `data:`"),
+        (["-c", "empty.yaml"], "`-c empty.yaml` is empty"),
+        (["-c", "number.yaml"], "`-c number.yaml` has `data: 3`: expected a class"),
+        (["-c", "model.yaml"], "no data given: name a config that has a `data` section"),
+        ([], "no data given: name a config that has a `data` section"),
+        (["--data", "DigitsLT", "--export", "folder"], "cannot write folder: Is a directory"),
+        (["--data", "DigitsLT", "--export", "file/split.json"], "cannot write file/split.json"),
+        (["--data", "DigitsLT", "--export="], "`export` must be the path of a file or folder, got ''."),
+        (["--data", "lightning.LightningDataModule"], "`data=LightningDataModule` has no classes"),
     ):
         with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == 2
+            pauc(["data", *arguments])
+        assert stop.value.code == 2, arguments
         error = capsys.readouterr().err
-        assert error.startswith("error: ")
-        assert message in error
-    (tmp_path / "broken.yaml").write_text("data: [")
-    with pytest.raises(InputError, match="not valid YAML"):
-        main(["-c", str(tmp_path / "broken.yaml")])
-    with pytest.raises(InputError, match="`data=LightningDataModule` has no classes"):
-        main(["--data", "lightning.LightningDataModule"])
+        assert error.startswith("error: "), arguments
+        assert message in error, arguments
+        assert "Traceback" not in error
+        if arguments[:1] != ["--data"]:
+            assert error.count("\n") == 1, arguments
+    left = {"broken", "binary", "list", "empty", "number", "model", "file", "folder"}
+    assert {path.stem for path in tmp_path.iterdir()} == left
+
+
+def test_an_export_over_a_file_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "split.json"
+    for seed, is_there in ((1, False), (2, True)):
+        main(["--data=DigitsLT", f"--data.seed={seed}", f"--export={path}"])
+        assert ("It replaces the file that was there." in capsys.readouterr().out) == is_there
+        assert json.loads(path.read_text())["about"]["seed"] == seed

@@ -15,9 +15,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from pauc_lightning.arguments import check_integer, check_path
 from pauc_lightning.data.dataset import InMemoryDataset, Inputs
 from pauc_lightning.data.loader import ResumableLoader
-from pauc_lightning.data.longtail import Split, binary_targets, check_both_kinds, class_ids, split_long_tail
+from pauc_lightning.data.longtail import (
+    Split,
+    binary_targets,
+    check_both_kinds,
+    check_classes,
+    check_imbalance_ratio,
+    class_ids,
+    split_long_tail,
+)
 from pauc_lightning.data.preprocessing import load_preprocessing
 from pauc_lightning.data.sample import Sample, collate
 from pauc_lightning.data.samplers import (
@@ -25,12 +34,16 @@ from pauc_lightning.data.samplers import (
     ShardedSampler,
     ShuffledBatchSampler,
     StratifiedBatchSampler,
+    check_positive_fraction,
 )
 from pauc_lightning.data.splits import fingerprint, load_split, save_split
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
 
 Part = Literal["train", "val", "test"]
+
+LARGEST_NUM_WORKERS = 1024
+"""More worker processes than any machine has use for; starting them would take it down."""
 
 
 class Source(NamedTuple):
@@ -126,14 +139,16 @@ class LongTailDataModule(LightningDataModule, ABC):
                 f'`positive_fraction={positive_fraction!r}` has no effect with `sampler="shuffled"`: use '
                 '`sampler="stratified"` or leave `positive_fraction` null.'
             )
-        for name, value, smallest in (
-            ("batch_size", batch_size, 1),
-            ("eval_batch_size", eval_batch_size, 1),
-            ("seed", seed, 0),
-            ("num_workers", num_workers, 0),
-        ):
-            if value < smallest:
-                raise InputError(f"`{name}` must be at least {smallest}, got {value!r}.")
+        check_integer("batch_size", batch_size, at_least=1)
+        check_integer("eval_batch_size", eval_batch_size, at_least=1)
+        check_integer("seed", seed, at_least=0)
+        check_integer("num_workers", num_workers, at_least=0, at_most=LARGEST_NUM_WORKERS)
+        check_classes(positive_classes)
+        check_imbalance_ratio(imbalance_ratio)
+        if positive_fraction is not None:
+            check_positive_fraction(positive_fraction)
+        if split_file is not None:
+            check_path("split_file", split_file)
         self.positive_classes = tuple(positive_classes)
         self.imbalance_ratio = imbalance_ratio
         self.batch_size = batch_size

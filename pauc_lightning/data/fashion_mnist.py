@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torchvision.datasets import FashionMNIST
 
+from pauc_lightning.arguments import check_path
 from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch
 from pauc_lightning.data.images import ImageDataModule
@@ -51,6 +52,7 @@ class FashionMNISTLT(ImageDataModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(positive_classes, imbalance_ratio, **kwargs)
+        check_path("root", root)
         self.root = root
 
     def load_source(self) -> Source:

@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pauc_lightning.arguments import check_integer, check_number
 from pauc_lightning.data.base import LongTailDataModule, Source
 from pauc_lightning.data.longtail import long_tail_counts
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
 
 _PANELS = 64  # of the quadrature
+_LARGEST_COMPONENT = 10**8  # points
 _TAIL = 9.0  # standard deviations beyond which nothing is left
 
 
@@ -47,14 +49,20 @@ class GaussianLT(LongTailDataModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(positive_classes, imbalance_ratio, **kwargs)
+        _check_rows("means", means)
+        _check_rows("stds", stds, above=0)
+        if not isinstance(sizes, Sequence):
+            raise InputError(
+                f"`sizes` must be a list with the number of points of each component, got {sizes!r}."
+            )
+        for i, size in enumerate(sizes):
+            check_integer(f"sizes[{i}]", size, at_least=1, at_most=_LARGEST_COMPONENT)
         shapes = {name: [len(row) for row in rows] for name, rows in (("means", means), ("stds", stds))}
         if shapes["means"] != shapes["stds"] or len(set(shapes["means"])) != 1 or len(sizes) != len(means):
             raise InputError(
                 "`means`, `stds` and `sizes` must describe the same components in the same dimension, got rows of "
                 f"length {shapes['means']} and {shapes['stds']}, and {len(sizes)} sizes."
             )
-        if min(min(row) for row in stds) <= 0 or min(sizes) < 1:
-            raise InputError(f"`stds` and `sizes` must be positive, got stds={stds} and sizes={sizes}.")
         self.means = torch.tensor(means, dtype=torch.float64)
         self.stds = torch.tensor(stds, dtype=torch.float64)
         self.sizes = tuple(sizes)
@@ -127,6 +135,21 @@ class GaussianLT(LongTailDataModule):
         t = lowest.unsqueeze(1) + half * (1 + nodes)
         heights = (positives.rate(t) - region.min_tpr).clamp(min=0) * negatives.density(t)
         return (heights * weights * half).sum(dim=1) / region.size
+
+
+def _check_rows(name: str, rows: Any, above: float | None = None) -> None:
+    """Refuse what is not a list of lists of numbers."""
+    are_lists = isinstance(rows, Sequence) and all(
+        isinstance(row, Sequence) and not isinstance(row, str) for row in rows
+    )
+    if not are_lists or len(rows) < 2 or min(len(row) for row in rows) == 0:
+        raise InputError(
+            f"`{name}` must be a list of coordinates for each of at least two components, got {rows!r}: for example "
+            "[[0, 0], [1, 2]]."
+        )
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            check_number(f"{name}[{i}][{j}]", value, above=above)
 
 
 class _Mixture:

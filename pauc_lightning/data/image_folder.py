@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pauc_lightning.arguments import check_flag, check_path
 from pauc_lightning.data.base import Source
 from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles, shown
-from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.data.images import ImageDataModule, check_image_size
 from pauc_lightning.errors import InputError
 
 _PART_NAMES = ("train", "val", "valid", "validation", "test")
@@ -48,8 +49,13 @@ class ImageFolderLT(ImageDataModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(positive_classes, imbalance_ratio, **kwargs)
-        if image_size < 1:
-            raise InputError(f"`image_size` is a number of pixels, got {image_size!r}.")
+        check_path("root", root)
+        check_image_size(image_size)
+        self.check_padding(image_size)
+        if in_memory is not None:
+            check_flag("in_memory", in_memory)
+        if cache_dir is not None:
+            check_path("cache_dir", cache_dir)
         self.root = root
         self.image_size = image_size
         self.in_memory = image_size <= _LARGEST_IN_MEMORY if in_memory is None else in_memory

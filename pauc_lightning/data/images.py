@@ -8,10 +8,19 @@ from typing import Any
 
 from torch import Tensor
 
+from pauc_lightning.arguments import check_flag, check_integer, check_number
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD, normalize, random_affine, to_unit
 from pauc_lightning.data.base import LongTailDataModule, NewData
 from pauc_lightning.data.new_images import new_images
 from pauc_lightning.errors import InputError
+
+_LARGEST_IMAGE = 8192  # pixels
+
+
+def check_image_size(image_size: Any) -> None:
+    """Refuse what is not a height and width that an image can have."""
+    hint = "it is the height and width in pixels"
+    check_integer("image_size", image_size, at_least=1, at_most=_LARGEST_IMAGE, hint=hint)
 
 
 class ImageDataModule(LongTailDataModule):
@@ -43,19 +52,30 @@ class ImageDataModule(LongTailDataModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(positive_classes, imbalance_ratio, **kwargs)
-        if not 0 <= max_rotation <= 180:
-            raise InputError(f"`max_rotation` is an angle from 0 to 180 degrees, got {max_rotation!r}.")
-        if crop_padding is not None and crop_padding < 0:
-            raise InputError(
-                f"`crop_padding` is a number of pixels, got {crop_padding!r}: 0 switches it off."
-            )
+        check_flag("flip", flip)
+        check_number("max_rotation", max_rotation, at_least=0, at_most=180, hint="it is in degrees; 0 is off")
+        if crop_padding is not None:
+            check_integer("crop_padding", crop_padding, at_least=0, hint="it is in pixels; 0 is off")
+        for i, value in enumerate(self.mean):
+            check_number(f"mean[{i}]", value)
+        for i, value in enumerate(self.std):
+            check_number(f"std[{i}]", value, above=0)
         self.flip = flip
         self.max_rotation = max_rotation
         self.crop_padding = crop_padding
 
+    def check_padding(self, size: int) -> None:
+        """Refuse a crop that could miss images of ``size`` pixels altogether."""
+        if self.crop_padding is not None and self.crop_padding >= size:
+            raise InputError(
+                f"`crop_padding={self.crop_padding}` must be less than the size of the images, {size} pixels, or some "
+                "would be cut away altogether; null takes an eighth of their width."
+            )
+
     def train_transform(self, input: Tensor) -> Tensor:
         """Every image flipped, rotated and cropped by random amounts of its own, then normalised."""
         shift = input.shape[-1] // 8 if self.crop_padding is None else self.crop_padding
+        self.check_padding(min(input.shape[-2:]))
         images = to_unit(input)
         if self.flip or self.max_rotation > 0 or shift > 0:
             images = random_affine(images, self.flip, self.max_rotation, shift)

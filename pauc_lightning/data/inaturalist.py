@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from torchvision.datasets.inaturalist import DATASET_MD5, DATASET_URLS
 
+from pauc_lightning.arguments import check_path
 from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch_and_unpack
 from pauc_lightning.data.image_files import ImageFiles
-from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.data.images import ImageDataModule, check_image_size
 from pauc_lightning.data.published import Published
 from pauc_lightning.errors import InputError
 
@@ -59,8 +60,18 @@ class INaturalist2021(ImageDataModule):
         **kwargs: Any,
     ) -> None:
         super().__init__((), imbalance_ratio, **kwargs)
-        if image_size < 1:
-            raise InputError(f"`image_size` is a number of pixels, got {image_size!r}.")
+        check_path("root", root)
+        check_image_size(image_size)
+        self.check_padding(image_size)
+        for argument, taxon in (("positive_taxon", positive_taxon), ("negative_taxon", negative_taxon)):
+            if not isinstance(taxon, str) and not (argument == "negative_taxon" and taxon is None):
+                raise InputError(
+                    f"`{argument}` must be a scientific name, such as Fungi or Insecta, got {taxon!r}."
+                )
+        if positive_taxon == negative_taxon:
+            raise InputError(
+                f"`negative_taxon={negative_taxon}` is the `positive_taxon` too: choose another."
+            )
         self.root = root
         self.positive_taxon = positive_taxon
         self.negative_taxon = negative_taxon
@@ -86,6 +97,11 @@ class INaturalist2021(ImageDataModule):
                     f"`{argument}={taxon}` is in none of the {len(folders)} species of {self.root}: use a scientific "
                     "name with a capital letter, such as Fungi, Insecta or Aves."
                 )
+        if all(self.positive_taxon in _taxa(folder) for folder in wanted):
+            raise InputError(
+                f"`negative_taxon={self.negative_taxon}` lies within `positive_taxon={self.positive_taxon}`, so there "
+                "are no negatives: choose another."
+            )
         return wanted
 
     @cached_property

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pauc_lightning.arguments import check_number
 from pauc_lightning.data.permutation import permutation
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import select_count
@@ -48,16 +51,38 @@ def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) ->
         >>> long_tail_counts([5, 9, 7], None)
         [5, 9, 7]
     """
+    check_imbalance_ratio(imbalance_ratio)
     if imbalance_ratio is None:
         return list(available)
-    if not 0 < imbalance_ratio <= 1:
-        raise InputError(
-            f"`imbalance_ratio` must be in (0, 1], got {imbalance_ratio!r}: 0.01 leaves the last class a "
-            "hundredth of the first; null (None) keeps every sample."
-        )
     last = max(len(available) - 1, 1)
     largest = max(available)
     return [min(n, select_count(largest, imbalance_ratio ** (i / last))) for i, n in enumerate(available)]
+
+
+def check_imbalance_ratio(imbalance_ratio: Any) -> None:
+    """Refuse what is neither None nor a number in (0, 1]."""
+    if imbalance_ratio is not None:
+        hint = "0.01 leaves the last class a hundredth of the first; null (None) keeps every sample"
+        check_number("imbalance_ratio", imbalance_ratio, above=0, at_most=1, hint=hint)
+
+
+def check_classes(classes: Any) -> None:
+    """Refuse what is not a list of class ids or names, each once."""
+    if isinstance(classes, str) or not isinstance(classes, Sequence):
+        raise InputError(
+            f"`positive_classes` must be a list of class names or ids, got {classes!r}: write [{classes}]."
+        )
+    for name in classes:
+        if isinstance(name, bool) or not isinstance(name, (str, Integral)):
+            raise InputError(
+                f"`positive_classes` has {name!r}, which is neither a class's name nor its id: give a whole number, or "
+                'a name in quotes (YAML reads yes, no, on and off as true and false without them; "yes" is a name).'
+            )
+    repeated = sorted({str(name) for name in classes if list(classes).count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"`positive_classes` has {', '.join(repeated)} more than once: name each class once."
+        )
 
 
 def class_ids(classes: Sequence[int | str], names: Sequence[str]) -> tuple[int, ...]:
@@ -75,7 +100,13 @@ def class_ids(classes: Sequence[int | str], names: Sequence[str]) -> tuple[int, 
             + (f"did you mean {near}? " if near else "")
             + (f"Choose from {_brief(names)}." if names else "The classes have no names here, only ids.")
         )
-    return tuple(names.index(name) if isinstance(name, str) else name for name in classes)
+    ids = tuple(names.index(name) if isinstance(name, str) else int(name) for name in classes)
+    if len(set(ids)) < len(ids):
+        twice = [label for label in dict.fromkeys(ids) if ids.count(label) > 1]
+        raise InputError(
+            f"`positive_classes={list(classes)}` has the classes {twice} by name and by id: name each class once."
+        )
+    return ids
 
 
 def binary_targets(labels: NDArray[np.int64], positive_classes: Sequence[int]) -> NDArray[np.int64]:

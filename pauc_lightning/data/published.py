@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from pauc_lightning.arguments import check_path
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.errors import InputError
 
@@ -56,12 +57,13 @@ class PublishedImages(ImageDataModule):
         imbalance_ratio: float | None = None,
         **kwargs: Any,
     ) -> None:
-        if not 1 <= subset <= len(self.subsets):
+        check_path("root", root)
+        if isinstance(subset, bool) or subset not in range(1, len(self.subsets) + 1):
             raise InputError(
                 f"`subset` must be from 1 to {len(self.subsets)}, got {subset!r}; for other positives give "
                 "`positive_classes`."
             )
-        positives = self.subsets[subset - 1].positives if positive_classes is None else positive_classes
+        positives = self.subsets[int(subset) - 1].positives if positive_classes is None else positive_classes
         super().__init__(positives, imbalance_ratio, **kwargs)
         self.root = root
 

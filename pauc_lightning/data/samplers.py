@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
+from pauc_lightning.arguments import check_integer, check_number
 from pauc_lightning.data.permutation import permutation, permutations
 from pauc_lightning.errors import InputError
 
@@ -30,12 +32,9 @@ class EpochBatchSampler(Sampler[list[int]], ABC):
     """
 
     def __init__(self, batch_size: int, seed: int, num_replicas: int, rank: int) -> None:
-        if batch_size < 1:
-            raise InputError(f"`batch_size` must be at least 1, got {batch_size!r}.")
-        if seed < 0:
-            raise InputError(f"`seed` must not be negative, got {seed!r}: choose 0 or a positive integer.")
-        if not 0 <= rank < num_replicas:
-            raise InputError(f"`rank` must be in range(num_replicas) = range({num_replicas}), got {rank!r}.")
+        check_integer("batch_size", batch_size, at_least=1)
+        check_integer("seed", seed, at_least=0)
+        _check_rank(num_replicas, rank)
         self.batch_size = batch_size
         self.seed = seed
         self.num_replicas = num_replicas
@@ -109,7 +108,7 @@ class StratifiedBatchSampler(EpochBatchSampler):
         rank: int = 0,
     ) -> None:
         super().__init__(batch_size, seed, num_replicas, rank)
-        is_positive = np.asarray(labels) == 1
+        is_positive = _is_positive(labels)
         self.positives = np.flatnonzero(is_positive)
         self.negatives = np.flatnonzero(~is_positive)
         for kind, members in (("positives", self.positives), ("negatives", self.negatives)):
@@ -117,11 +116,7 @@ class StratifiedBatchSampler(EpochBatchSampler):
                 raise InputError(f"`labels` has no {kind}: stratified batches need both kinds.")
         if positive_fraction is None:
             positive_fraction = len(self.positives) / len(is_positive)
-        if not 0 < positive_fraction < 1:
-            raise InputError(
-                f"`positive_fraction` must be in (0, 1), got {positive_fraction!r}: 0.5 makes half of each "
-                "batch positives; null (None) takes the fraction of the training set."
-            )
+        check_positive_fraction(positive_fraction)
         if batch_size < 2:
             raise InputError(
                 f"`batch_size` must be at least 2 for stratified batches, got {batch_size!r}: a batch needs "
@@ -130,7 +125,7 @@ class StratifiedBatchSampler(EpochBatchSampler):
         size, n_neg = batch_size * num_replicas, len(self.negatives)
         # As few batches as hold all negatives and their share of positives, at least one positive per rank.
         room = min(size * (1 - positive_fraction), size - num_replicas)
-        self._n_batches = min(math.ceil(n_neg / room - 1e-9), n_neg)
+        self._n_batches = min(max(math.ceil(n_neg / room - 1e-9), 1), n_neg)
         wanted = round(n_neg / self._n_batches * positive_fraction / (1 - positive_fraction))
         largest = size - math.ceil(n_neg / self._n_batches)
         self.positives_per_batch = max(num_replicas, min(wanted, largest))
@@ -213,8 +208,8 @@ class ShuffledBatchSampler(EpochBatchSampler):
         rank: int = 0,
     ) -> None:
         super().__init__(batch_size, seed, num_replicas, rank)
-        self._n = len(labels)
-        self._n_pos = int((np.asarray(labels) == 1).sum())
+        is_positive = _is_positive(labels)
+        self._n, self._n_pos = len(is_positive), int(is_positive.sum())
         if self._n < num_replicas:
             raise InputError(
                 f"{self._n} training samples cannot be shared by {num_replicas} processes: use fewer devices."
@@ -260,6 +255,10 @@ class ShardedSampler(Sampler[int]):
     """
 
     def __init__(self, n: int, num_replicas: int = 1, rank: int = 0, seed: int | None = None) -> None:
+        check_integer("n", n, at_least=0)
+        _check_rank(num_replicas, rank)
+        if seed is not None:
+            check_integer("seed", seed, at_least=0)
         order = np.arange(n) if seed is None else permutation(n, seed, _EVALUATION)
         self._positions: list[int] = order[rank::num_replicas].tolist()
 
@@ -270,3 +269,31 @@ class ShardedSampler(Sampler[int]):
     def __len__(self) -> int:
         """Number of samples of this rank."""
         return len(self._positions)
+
+
+def check_positive_fraction(positive_fraction: Any) -> None:
+    """Refuse what is not a number strictly between 0 and 1."""
+    hint = "0.5 makes half of each batch positives; null (None) takes the fraction of the training set"
+    check_number("positive_fraction", positive_fraction, above=0, below=1, hint=hint)
+
+
+def _check_rank(num_replicas: int, rank: int) -> None:
+    check_integer("num_replicas", num_replicas, at_least=1)
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < num_replicas:
+        raise InputError(f"`rank` must be in range(num_replicas) = range({num_replicas}), got {rank!r}.")
+
+
+def _is_positive(labels: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where the labels are 1; anything but 0 and 1 is refused, as it would count as negative."""
+    values = np.asarray(labels)
+    is_positive: NDArray[np.bool_] = values == 1
+    others = (
+        np.unique(values[~is_positive & (values != 0)]).tolist()
+        if values.ndim == 1
+        else [f"{values.ndim} axes"]
+    )
+    if others:
+        raise InputError(
+            f"`labels` must be a list of 0 and 1, got {others[:5]}: use 1 for positives, 0 for negatives."
+        )
+    return is_positive

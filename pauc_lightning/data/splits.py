@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pauc_lightning.data.longtail import Split
 from pauc_lightning.errors import InputError
+from pauc_lightning.files import write_text
 
 _FORMAT = "pauc-lightning split, version 1"
 
@@ -42,8 +43,7 @@ def save_split(path: Path, split: Split, source: str, about: Mapping[str, Any]) 
     content = {"format": _FORMAT, "about": dict(about), "source": source, **parts}
     # One line per key: short to look at, and version control shows which part changed.
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{{\n{lines}\n}}\n")
+    write_text(path, f"{{\n{lines}\n}}\n")
 
 
 def load_split(path: Path, source: str, n: int) -> Split:
@@ -56,21 +56,37 @@ def load_split(path: Path, source: str, n: int) -> Split:
     """
     try:
         content = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise InputError(
-            f"`split_file={path}` cannot be read: {error}. Make one with `pauc data --export`."
+            f"`split_file={path}` cannot be read: {reason}. Make one with `pauc data --export`."
         ) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(f"`split_file={path}` is not a split: make one with `pauc data --export`.")
-    if content["source"] != source:
+    if content.get("source") != source:
+        about = content.get("about", "unknown")
         raise InputError(
-            f"`split_file={path}` was made for other data ({content['about']}): the classes or names of the "
+            f"`split_file={path}` was made for other data ({about}): the classes or names of the "
             "samples, or their order, differ. Use the data set and the version that it was made for."
         )
-    parts = [np.array(content[name], dtype=np.int64) for name in ("train", "val", "test")]
+    parts = [_part(path, content, name) for name in ("train", "val", "test")]
     together = np.concatenate(parts)
     if len(np.unique(together)) != len(together) or together.min() < 0 or together.max() >= n:
         raise InputError(
             f"`split_file={path}` is damaged: the parts overlap or name samples that do not exist."
         )
     return Split(*(np.sort(part) for part in parts))
+
+
+def _part(path: Path, content: Mapping[str, Any], name: str) -> NDArray[np.int64]:
+    """One part of a split file: a list of at least one whole number."""
+    values = content.get(name)
+    if not isinstance(values, list) or not values or any(type(value) is not int for value in values):
+        found = "nothing" if not values else "something else"
+        raise InputError(
+            f"`split_file={path}` is damaged: its part {name!r} should be a list of positions, but is {found}. "
+            "Make it again with `pauc data --export`."
+        )
+    return (
+        np.array(values, dtype=object).clip(-1, 2**62).astype(np.int64)
+    )  # what does not exist stays outside

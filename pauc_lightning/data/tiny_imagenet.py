@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pauc_lightning.arguments import check_path
 from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch_and_unpack
 from pauc_lightning.data.image_files import ImageFiles
@@ -62,6 +63,8 @@ class TinyImageNetLT(PublishedImages):
         **kwargs: Any,
     ) -> None:
         super().__init__(root, subset, positive_classes, imbalance_ratio, **kwargs)
+        if cache_dir is not None:
+            check_path("cache_dir", cache_dir)
         self.cache_dir = cache_dir
 
     def load_source(self) -> Source:
@@ -75,7 +78,7 @@ class TinyImageNetLT(PublishedImages):
 def _class_names(folder: Path, wordnet_ids: Sequence[str]) -> list[str]:
     """What the classes show, from the list of words that comes with the images; without it, the ids."""
     path = folder / "words.txt"
-    lines = path.read_text().splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     words = {key: text.split(",")[0] for key, _, text in (line.partition("\t") for line in lines)}
     names = [words.get(key, key) for key in wordnet_ids]
     uses = Counter(names)

@@ -123,9 +123,9 @@ def test_bad_arguments_are_refused() -> None:
         DigitsLT(sampler="shuffled", positive_fraction=0.5)
     with pytest.raises(InputError, match='`sampler` must be "stratified" or "shuffled"'):
         DigitsLT(sampler="random")
-    with pytest.raises(InputError, match="`eval_batch_size` must be at least 1, got 0"):
+    with pytest.raises(InputError, match="`eval_batch_size` must be a whole number, at least 1, got 0"):
         DigitsLT(eval_batch_size=0)
-    with pytest.raises(InputError, match="`seed` must be at least 0, got -1"):
+    with pytest.raises(InputError, match="`seed` must be a whole number, at least 0, got -1"):
         DigitsLT(seed=-1)
     with pytest.raises(InputError, match="the val part has no positives"):
         _ = DigitsLT(positive_classes=[9], imbalance_ratio=0.02).train_size
@@ -259,6 +259,46 @@ class SaveAt(Callback):
             trainer.save_checkpoint(self.path)
 
 
+class BlackDigits(DigitsLT):
+    """All images are the same, so that batches differ by what the augmentation draws, and by nothing else."""
+
+    def load_source(self) -> Source:
+        source = super().load_source()
+        return source._replace(inputs=torch.zeros(source.inputs[:].shape))
+
+    def train_transform(self, input: Tensor) -> Tensor:
+        return input + torch.rand(())
+
+
+class Brightness(Callback):
+    """Write down the number that the augmentation drew for each training batch."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_train_batch_start(self, trainer: Trainer, model: Any, batch: Sample, batch_idx: int) -> None:
+        assert batch.input.min() == batch.input.max()
+        self.seen.append(batch.input.max().item())
+
+
+def drawn_by_augmentation(**kwargs: Any) -> list[float]:
+    """What the augmentation of equal images draws in two epochs of three batches."""
+    brightness = Brightness()
+    trainer = make_trainer(
+        max_epochs=2, limit_train_batches=3, limit_val_batches=0, callbacks=[brightness], **kwargs
+    )
+    trainer.fit(Watcher(), BlackDigits(batch_size=50))
+    return brightness.seen
+
+
+def test_the_augmentation_depends_on_the_place_in_the_run() -> None:
+    """On equal images: every epoch and every batch draws anew, and a second run draws the same."""
+    drawn = drawn_by_augmentation()
+    assert len(set(drawn)) == len(drawn) == 6
+    torch.manual_seed(1)  # what the user draws elsewhere does not matter
+    assert drawn_by_augmentation() == drawn
+
+
 def train_on_rank(rank: int, folder: str) -> dict[str, Any]:
     """Fit, test and resume with Lightning's DDP; what this rank has seen."""
     os.environ |= {
@@ -280,7 +320,8 @@ def train_on_rank(rank: int, folder: str) -> dict[str, Any]:
     resumed = Watcher()
     resumer = make_trainer(max_epochs=2, devices=2, strategy="ddp")
     resumer.fit(resumed, DigitsLT(batch_size=50, eval_batch_size=20), ckpt_path=path)
-    return {**model.seen, "resumed": resumed.seen["train"], "prior": prior}
+    drawn = drawn_by_augmentation(devices=2, strategy="ddp")
+    return {**model.seen, "resumed": resumed.seen["train"], "prior": prior, "drawn": drawn}
 
 
 def test_two_processes_share_the_work_of_one(tmp_path: Path) -> None:
@@ -295,5 +336,7 @@ def test_two_processes_share_the_work_of_one(tmp_path: Path) -> None:
     for seen in ranks:
         assert seen["resumed"] == seen["train"][3:]
         assert seen["prior"] == one.prior
+    # On equal images each process, epoch and batch has an augmentation of its own.
+    assert len(set(ranks[0]["drawn"] + ranks[1]["drawn"])) == 2 * len(ranks[0]["drawn"]) == 12
     tested = [i for seen in ranks for batch in seen["test"] for i in batch]
     assert sorted(tested) == list(range(len(one.split.test)))

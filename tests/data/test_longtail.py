@@ -117,7 +117,7 @@ def test_errors_say_what_to_do() -> None:
     with pytest.raises(InputError, match="is empty"):
         binary_targets(labels, [])
     for ratio in (0.0, -0.1, 1.5, float("nan")):
-        with pytest.raises(InputError, match=r"`imbalance_ratio` must be in \(0, 1\], got"):
+        with pytest.raises(InputError, match=r"`imbalance_ratio` must be a finite number in \(0, 1\], got"):
             long_tail_counts([5, 5], ratio)
 
 

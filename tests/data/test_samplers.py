@@ -225,12 +225,31 @@ def test_errors_say_what_to_do() -> None:
         StratifiedBatchSampler([1, 1], 2)
     with pytest.raises(InputError, match=r"`batch_size` must be at least 2 .* got 1"):
         StratifiedBatchSampler([0, 1], 1)
-    with pytest.raises(InputError, match="`batch_size` must be at least 1, got 0"):
+    with pytest.raises(InputError, match="`batch_size` must be a whole number, at least 1, got 0"):
         ShuffledBatchSampler([0, 1], 0)
     for fraction in (0.0, 1.0, -1.0, float("nan")):
-        with pytest.raises(InputError, match=r"`positive_fraction` must be in \(0, 1\), got"):
+        with pytest.raises(InputError, match=r"`positive_fraction` must be a finite number in \(0, 1\), got"):
             StratifiedBatchSampler([0, 1], 2, fraction)
-    with pytest.raises(InputError, match="`seed` must not be negative, got -1"):
+    with pytest.raises(InputError, match="`seed` must be a whole number, at least 0, got -1"):
         StratifiedBatchSampler([0, 1], 2, seed=-1)
     with pytest.raises(InputError, match=r"`rank` must be in range\(num_replicas\) = range\(2\), got 2"):
         StratifiedBatchSampler([0, 1], 2, num_replicas=2, rank=2)
+    for sampler in (StratifiedBatchSampler, ShuffledBatchSampler):
+        with pytest.raises(InputError, match=r"`labels` must be a list of 0 and 1, got \[-1, 2\]"):
+            sampler([0, 1, 2, -1, 2], 2)
+        with pytest.raises(InputError, match=r"`labels` must be a list of 0 and 1, got \['2 axes'\]"):
+            sampler(np.zeros((2, 2), dtype=np.int64), 2)
+        with pytest.raises(InputError, match="`seed` must be a whole number, at least 0, got True"):
+            sampler([0, 1], 2, seed=True)
+        with pytest.raises(InputError, match="`num_replicas` must be a whole number, at least 1, got 0"):
+            sampler([0, 1], 2, num_replicas=0)
+    with pytest.raises(InputError, match="`n` must be a whole number"):
+        ShardedSampler(-1)
+    with pytest.raises(InputError, match=r"`rank` must be in range\(num_replicas\) = range\(1\), got 1"):
+        ShardedSampler(5, rank=1)
+
+
+def test_a_huge_seed_and_a_batch_larger_than_the_data_work() -> None:
+    for sampler in (StratifiedBatchSampler, ShuffledBatchSampler):
+        (batch,) = sampler([0, 1, 0], 10**12, seed=2**200)
+        assert sorted(batch) == [0, 1, 2]
