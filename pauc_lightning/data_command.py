@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 from lightning.pytorch import LightningDataModule
 
 from pauc_lightning.arguments import check_path
+from pauc_lightning.cli.configs import given_configs, read_config
 from pauc_lightning.cli.suggestions import explain
 from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.data.image_files import shown
@@ -96,38 +96,15 @@ def _check_data_given(arguments: list[str]) -> None:
 
 def _configs(arguments: list[str]) -> Iterator[dict[str, Any]]:
     """The contents of the config files that the command line names."""
-    for option, value in zip(arguments, [*arguments, ""][1:], strict=True):
-        name, _, attached = option.partition("=")
-        if name in ("-c", "--config"):
-            yield _read_config(attached or value)
-
-
-def _read_config(name: str) -> dict[str, Any]:
-    if not name or name.startswith("-"):
-        raise InputError(
-            "`-c` is not followed by the name of a config: for example -c configs/data/digits.yaml."
-        )
-    try:
-        content = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"`-c {name}` cannot be read: {error.strerror or error}. Give the path of a YAML file."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"`-c {name}` is not a text file: give the path of a YAML file.") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).replace('"<unicode string>", ', "").split())
-        raise InputError(f"`-c {name}` is not valid YAML: {reason}. Correct the file.") from error
-    if not isinstance(content, dict):
-        found = "is empty" if content is None else f"is a {type(content).__name__}"
-        raise InputError(f"`-c {name}` {found}: expected sections such as `data:`, with settings below them.")
-    data = content.get("data", {})
-    if not isinstance(data, (dict, str)):
-        raise InputError(
-            f"`-c {name}` has `data: {data}`: expected a class, such as `data: DigitsLT`, or a section with "
-            "`class_path` and `init_args`."
-        )
-    return content
+    for path in given_configs(arguments):
+        content = read_config(path)
+        data = content.get("data", {})
+        if not isinstance(data, (dict, str)):
+            raise InputError(
+                f"`-c {path}` has `data: {data}`: expected a class, such as `data: DigitsLT`, or a section with "
+                "`class_path` and `init_args`."
+            )
+        yield content
 
 
 def describe(data: LongTailDataModule, all_classes: bool = False) -> str:

@@ -13,7 +13,7 @@ from pauc_lightning.errors import InputError
 
 def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
     """The files that ``-c`` and ``--config`` name."""
-    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for option, following in zip(arguments, [*arguments, ""][1:], strict=True):
         name, is_attached, attached = option.partition("=")
         if name in ("-c", "--config"):
             yield Path(attached if is_attached else following)
