@@ -1,9 +1,7 @@
 """Losses, an optimizer and metrics for the partial AUC, on PyTorch Lightning."""
 
-from importlib.metadata import version
-
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
 
-__version__ = version("pauc-lightning")
+__version__ = "0.1.0"
 __all__ = ["InputError", "Region", "__version__"]

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
 
 
-def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
-    """The files that ``-c`` and ``--config`` name."""
-    for option, following in zip(arguments, [*arguments, ""][1:], strict=True):
-        name, is_attached, attached = option.partition("=")
-        if name in ("-c", "--config"):
-            yield Path(attached if is_attached else following)
+def find_and_check(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the path of each config file in place of its name; each file has been checked.
 
-
-def check_config(path: Path) -> None:
-    """Refuse a file that is missing, is not YAML, says a key twice, or holds something else than settings."""
-    read_config(path)
+    Example:
+        >>> found = find_and_check(["fit", "-c", "digits", "--config=upauci"])
+        >>> [Path(argument).name for argument in found]
+        ['fit', '-c', 'digits.yaml', '-c', 'upauci.yaml']
+    """
+    result: list[str] = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        name, is_attached, value = argument.partition("=")
+        if name not in ("-c", "--config"):
+            result.append(argument)
+            continue
+        value = value if is_attached else next(remaining, "")
+        if not value:
+            raise InputError(f"`{name}` needs a config file: `{name} digits` or `{name} my.yaml`.")
+        path = find_config(value)
+        read_config(path)
+        result += ["-c", str(path)]
+    return result
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """The settings in a YAML file; :class:`InputError` names the file and the line of what is wrong."""
     if not path.exists():
-        near = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
-        remedy = f"There are {', '.join(near[:8])}." if near else "Check the path."
-        raise InputError(f"`-c {path}`: no such file. {remedy}")
+        raise InputError(f"`-c {path}`: no such file. Check the path.")
     if path.is_dir():
         raise InputError(f"`-c {path}` is a directory: give a YAML file. For a run, use `pauc test {path}`.")
     try:

@@ -10,10 +10,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from pauc_lightning import data_command
+from pauc_lightning import __version__, data_command
 from pauc_lightning.benchmarks import command as benchmark_command
+from pauc_lightning.cli import configs_command
 from pauc_lightning.cli.app import PaucCLI
-from pauc_lightning.cli.configs import check_config, given_configs
+from pauc_lightning.cli.configs import find_and_check
 from pauc_lightning.cli.help_text import shorten
 from pauc_lightning.cli.mistakes import sentence
 from pauc_lightning.cli.runs import translate
@@ -29,9 +30,13 @@ def main(args: Sequence[str] | None = None) -> None:
     _silence_other_peoples_noise()
     _find_classes_in_the_current_directory()
     try:
-        for config in given_configs(arguments):
-            check_config(config)
-        if arguments[:1] == ["benchmark"]:
+        if arguments == ["--version"]:
+            print(f"pauc-lightning {__version__}")
+            return
+        arguments = find_and_check(arguments)
+        if arguments[:1] == ["configs"]:
+            configs_command.main(arguments[1:])
+        elif arguments[:1] == ["benchmark"]:
             benchmark_command.main(arguments[1:])
         elif arguments[:1] == ["data"]:
             data_command.main(arguments[1:])

@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pauc_lightning.cli.configs import given_configs, read_config
+from pauc_lightning.cli.configs import read_config
 from pauc_lightning.errors import InputError
-
-
-def test_files_are_found_however_the_option_is_written() -> None:
-    arguments = ["fit", "-c", "a.yaml", "--config=b.yaml", "--config", "c.yaml", "--x", "-c=d.yaml"]
-    assert [str(path) for path in given_configs(arguments)] == ["a.yaml", "b.yaml", "c.yaml", "d.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +37,7 @@ def test_merged_and_empty_files_are_fine(tmp_path: Path) -> None:
     assert read_config(path) == {"a": {"k": 1, "l": 2}, "b": {"k": 3, "l": 2}}
     path.write_text("# nothing\n")
     assert read_config(path) == {}
-    with pytest.raises(InputError, match=r"no such file. There are .*good.yaml"):
+    with pytest.raises(InputError, match="no such file"):
         read_config(tmp_path / "god.yaml")
     with pytest.raises(InputError, match="is a directory"):
         read_config(tmp_path)

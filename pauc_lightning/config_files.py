@@ -1,0 +1,82 @@
+"""Where config files are: the user's own, and those that come with the project, found by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from pauc_lightning.errors import InputError
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def shipped_folder() -> Path:
+    """The project's configs: inside an installed package, at the top of a checkout."""
+    package = Path(__file__).parent
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def config_folders() -> tuple[Path, ...]:
+    """The folders in which names are looked up: ``configs/`` here, then the project's own."""
+    own, shipped = Path("configs"), shipped_folder()
+    return (shipped,) if own.is_dir() and own.samefile(shipped) else (own, shipped)
+
+
+def find_config(name: str, kind: str = "") -> Path:
+    """The file that ``-c name`` means: a path as it is, else the file of that name in one of the folders.
+
+    Args:
+        name: A path, or a name such as ``digits`` or ``method/upauci``, with or without ``.yaml``.
+        kind: Look in this subfolder only, such as ``method``.
+    """
+    given = Path(name)
+    if given.exists() or given.is_absolute():
+        return given
+    wanted = (Path(kind) / given).with_suffix("") if given.suffix in _SUFFIXES else Path(kind) / given
+    for folder in config_folders():
+        found = [path for path in _configs(folder) if _is_called(path, folder, wanted)]
+        if len(found) > 1:
+            names = ", ".join(_name(path, folder) for path in found)
+            raise InputError(f"`{name}` may be any of {names}: write one of these.")
+        if found:
+            return found[0]
+    known = [_name(path, folder) for folder in config_folders() for path in _configs(folder)]
+    known = [other for other in known if other.startswith(kind)]
+    stems = {Path(other).name: other for other in known}
+    near = get_close_matches(given.name.removesuffix(given.suffix), stems, n=1)
+    hint = f" Did you mean `{near[0]}`?" if near else ""
+    raise InputError(f"`{name}`: no such config file.{hint} `pauc configs` lists those that there are.")
+
+
+def list_configs() -> Iterator[tuple[Path, str, str]]:
+    """Every config that can be used by name: its folder, its name in it, and its first comment."""
+    for folder in config_folders():
+        for path in _configs(folder):
+            yield folder, _name(path, folder), _description(path)
+
+
+def _configs(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES) if folder.is_dir() else []
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).with_suffix("").as_posix()
+
+
+def _is_called(path: Path, folder: Path, wanted: Path) -> bool:
+    """Whether the last parts of the file's name are the wanted ones."""
+    parts = Path(_name(path, folder)).parts
+    return parts[-len(wanted.parts) :] == wanted.parts
+
+
+def _description(path: Path) -> str:
+    """The first sentence of the comment that the file begins with."""
+    words: list[str] = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        if not line.startswith("#"):
+            break
+        words.append(line.removeprefix("#").strip())
+    sentence, dot, _ = " ".join(words).partition(". ")
+    return sentence + ("." if dot and not sentence.endswith(".") else "")
