@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,14 @@ import yaml
 
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
+
+
+def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
+    """The files that ``-c`` and ``--config`` name."""
+    for option, following in zip(arguments, [*arguments, ""][1:], strict=True):
+        name, is_attached, attached = option.partition("=")
+        if name in ("-c", "--config"):
+            yield Path(attached if is_attached else following)
 
 
 def find_and_check(arguments: Sequence[str]) -> list[str]:

@@ -11,10 +11,10 @@ from pauc_lightning.cli.suggestions import explain
 DESCRIPTION = """\
 Train and evaluate models for a corner of the ROC curve.
 
-  pauc fit -c configs/data/digits.yaml -c configs/method/ce.yaml
-  pauc test -c runs/DigitsLT-CE/version_0/config.yaml --ckpt_path runs/DigitsLT-CE/version_0/checkpoints/best.ckpt
-  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7
-  pauc data -c configs/data/digits.yaml
+  pauc fit -c digits -c ce
+  pauc test runs/DigitsLT-CE/version_0
+  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
+  pauc data -c digits
   pauc benchmark metric
 
 Later files and options win over earlier ones. `pauc fit --help` lists what can be set;
