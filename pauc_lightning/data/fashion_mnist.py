@@ -20,6 +20,7 @@ from pauc_lightning.data.download import Archive, fetch
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.errors import InputError
 
+_IMAGE = (28, 28)
 _FILES = tuple(name.removesuffix(".gz") for name, _ in FashionMNIST.resources)
 # The authors' own repository. torchvision's mirror has the same files, but over http only.
 _MIRROR = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
@@ -57,7 +58,14 @@ class FashionMNISTLT(ImageDataModule):
 
     def load_source(self) -> Source:
         """All images as uint8 of shape ``(70000, 1, 28, 28)``, those of the training files first."""
-        train_images, train_labels, test_images, test_labels = (_read_idx(path) for path in self._find())
+        paths = self._find()
+        train_images, train_labels, test_images, test_labels = arrays = [_read_idx(path) for path in paths]
+        for path, array, shape in zip(paths, arrays, (_IMAGE, (), _IMAGE, ()), strict=True):
+            if array.shape[1:] != shape or array.ndim != 1 + len(shape):
+                raise InputError(
+                    f"{path} has an array of shape {array.shape}, but {('n', *shape)} is expected: it is not from "
+                    "Fashion-MNIST. Delete it or get it again."
+                )
         images = np.concatenate([train_images, test_images])[:, None]
         labels = np.concatenate([train_labels, test_labels]).astype(np.int64)
         if len(images) != len(labels):

@@ -120,12 +120,25 @@ class INaturalist2021(ImageDataModule):
         names, labels = [], []
         for label, species in enumerate(self.species):
             for part in _FOLDERS:
-                files = sorted(os.listdir(Path(self.root, part, species)))
+                files = _files(Path(self.root, part, species))
                 names += [f"{part}/{species}/{file}" for file in files]
                 labels += [label] * len(files)
         images = ImageFiles(Path(self.root), names, self.image_size)
         class_names = [" ".join(species.split("_")[6:]) for species in self.species]
         return Source(images, np.array(labels, dtype=np.int64), class_names, names)
+
+
+def _files(folder: Path) -> list[str]:
+    """The images of a species in one of the archives."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be read: {error.strerror or error}. Delete {folder.parent}; the next run makes it again."
+        ) from error
+    if not names:
+        raise InputError(f"{folder} has no images. Delete {folder.parent}; the next run makes it again.")
+    return names
 
 
 def _taxa(folder: str) -> list[str]:

@@ -70,7 +70,8 @@ def check_classes(classes: Any) -> None:
     """Refuse what is not a list of class ids or names, each once."""
     if isinstance(classes, str) or not isinstance(classes, Sequence):
         raise InputError(
-            f"`positive_classes` must be a list of class names or ids, got {classes!r}: write [{classes}]."
+            f"`positive_classes` must be a list of class names or ids, got {classes!r}: write for example "
+            "[cat, dog] or [3, 8]."
         )
     for name in classes:
         if isinstance(name, bool) or not isinstance(name, (str, Integral)):
@@ -149,6 +150,8 @@ def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, se
         >>> [len(part) for _, part in split.items()]
         [21, 4, 5]
     """
+    if len(labels) == 0:
+        raise InputError("the data set has no samples: check the folder or file that it is read from.")
     classes, counts = np.unique(labels, return_counts=True)
     parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
     for label, n in zip(classes.tolist(), long_tail_counts(counts.tolist(), imbalance_ratio), strict=True):

@@ -120,3 +120,17 @@ def test_as_many_labels_as_images(tmp_path: Path) -> None:
     labels.write_bytes(gzip.compress(idx(ARRAYS["t10k-labels-idx1-ubyte"][:99])))
     with pytest.raises(InputError, match="300 images, but 299 labels"):
         FashionMNISTLT(str(tmp_path)).source  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("t10k-images-idx3-ubyte", np.zeros((100, 20, 20), dtype=np.uint8)),
+        ("train-labels-idx1-ubyte", np.zeros((200, 1), dtype=np.uint8)),
+    ],
+)
+def test_files_of_another_shape_are_named(tmp_path: Path, name: str, array: np.ndarray) -> None:
+    write(tmp_path, False)
+    (tmp_path / name).write_bytes(idx(array))
+    with pytest.raises(InputError, match=rf"{name} has an array of shape .* it is not from Fashion-MNIST"):
+        FashionMNISTLT(str(tmp_path)).source  # noqa: B018

@@ -105,6 +105,20 @@ def test_other_taxa(server: FileServer, tmp_path: Path) -> None:
         load(tmp_path, image_size=0)
 
 
+def test_a_species_without_images_is_named(server: FileServer, tmp_path: Path) -> None:
+    load(tmp_path).source  # noqa: B018
+    folder = tmp_path / "2021_valid" / list(SPECIES)[1]
+    for file in folder.iterdir():
+        file.unlink()
+    with pytest.raises(InputError, match=r"Trichodes_ornatus has no images\. Delete .*2021_valid"):
+        load(tmp_path).source  # noqa: B018
+    folder.rmdir()
+    with pytest.raises(InputError, match=r"Trichodes_ornatus cannot be read: No such file"):
+        load(tmp_path).source  # noqa: B018
+    with pytest.raises(InputError, match="`negative_taxon=Coleoptera` lies within `positive_taxon=Insecta`"):
+        load(tmp_path, positive_taxon="Insecta", negative_taxon="Coleoptera").source  # noqa: B018
+
+
 def test_the_paper_counts_all_parts(server: FileServer, tmp_path: Path) -> None:
     data = load(tmp_path)
     assert data.published is not None

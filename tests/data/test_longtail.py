@@ -114,6 +114,8 @@ def test_errors_say_what_to_do() -> None:
         binary_targets(np.array([2, 5]), [1])
     with pytest.raises(InputError, match="names every class"):
         binary_targets(labels, range(10))
+    with pytest.raises(InputError, match="the data set has no samples"):
+        split_long_tail(np.array([], dtype=np.int64), None, 0)
     with pytest.raises(InputError, match="is empty"):
         binary_targets(labels, [])
     for ratio in (0.0, -0.1, 1.5, float("nan")):
