@@ -25,3 +25,11 @@ class InputError(ValueError):
         if message.startswith("Caught InputError in "):
             message = message.rpartition(f"\n{__name__}.InputError: ")[2].rstrip("\n")
         super().__init__(message)
+
+
+class NonFiniteError(InputError):
+    """Training met a loss, a score or a gradient that is NaN or infinite, and has stopped before the step.
+
+    The weights, the optimizer's state and everything kept per training sample are those before the step. The message
+    names the step and the samples, and the file that holds the batch's scores and the state.
+    """

@@ -33,6 +33,19 @@ def seeded(*keys: int, device: torch.device | None = None) -> Iterator[None]:
     """
     accelerators = [device] if device is not None and device.type != "cpu" else []
     kind = accelerators[0].type if accelerators else "cuda"
+    seed = derive_seed(*keys)
     with torch.random.fork_rng(devices=accelerators, device_type=kind):
-        torch.manual_seed(derive_seed(*keys))
+        # torch.manual_seed would seed every accelerator, and formats a stack trace for each one that is absent.
+        torch.default_generator.manual_seed(seed)
+        for accelerator in accelerators:
+            _seed_accelerator(accelerator, seed)
         yield
+
+
+def _seed_accelerator(device: torch.device, seed: int) -> None:
+    backend = getattr(torch, device.type)
+    generators = getattr(backend, "default_generators", ())
+    if generators:  # CUDA's and XPU's, one per device
+        generators[backend.current_device() if device.index is None else device.index].manual_seed(seed)
+    else:
+        backend.manual_seed(seed)

@@ -210,12 +210,16 @@ def test_a_forgotten_method_or_checkpoint_is_named(capsys: pytest.CaptureFixture
 
 
 def test_a_run_that_turns_nan_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.warns(UserWarning, match="collapsed .* scores are not finite"):
-        refused(
-            capsys,
-            *("fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL),
-            *("--trainer.max_epochs=3", "--trainer.log_every_n_steps=50", "--model.learning_rate=1e30"),
-        )
+    said = refused(
+        capsys,
+        *("fit", "-c", DIGITS, "-c", ROOT / "configs/method/ce.yaml", *SMALL),
+        *("--trainer.max_epochs=3", "--trainer.log_every_n_steps=50", "--model.learning_rate=1e30"),
+    )
+    assert re.search(
+        r"stopped at step \d+ \(epoch 0\): .* not finite for the batch of samples .*lower the step", said
+    )
+    (snapshot,) = Path("runs").glob("*/version_0/nonfinite_step*_rank0.pt")
+    assert snapshot.name in said
 
 
 def test_typos_in_yaml_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from pauc_lightning.arguments import check_integer, check_number
 from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
 from pauc_lightning.objectives import AGDSBCDObjective
 from pauc_lightning.objectives.surrogate import SurrogateName
@@ -41,6 +42,9 @@ class AGDSBCD(StatefulPairwiseMethod):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        for name, value in (("inner_lr", inner_lr), ("mu", mu), ("gamma", gamma)):
+            check_number(name, value, above=0)
+        check_integer("first_loop", first_loop, at_least=1, hint="it is a number of batches")
         self.inner_lr = inner_lr
         self.mu = mu
         self.gamma = gamma

@@ -7,7 +7,9 @@ from typing import Any
 from torch import Tensor
 from torch.optim import SGD, Optimizer
 
+from pauc_lightning.arguments import check_flag
 from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.methods.nonfinite import check_training_scores
 from pauc_lightning.objectives import AUCM as AUCMObjective
 
 
@@ -26,6 +28,7 @@ class AUCM(PartialAUCModule):
 
     def __init__(self, *, closed_form_start: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        check_flag("closed_form_start", closed_form_start)
         self.closed_form_start = closed_form_start
         self.objective = AUCMObjective(prior=self.prior)
 
@@ -43,6 +46,7 @@ class AUCM(PartialAUCModule):
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """Start a, b and alpha at their optimum for the warm-up's scores."""
         if self.closed_form_start:
+            check_training_scores(scores, index)
             self.objective.initialize_(scores, target)
 
     def diagnostics(self) -> dict[str, Tensor]:

@@ -14,18 +14,22 @@ from lightning.pytorch.core.optimizer import LightningOptimizer
 from lightning.pytorch.plugins import DoublePrecision
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
 from torch.optim import SGD, Optimizer
 from torch.utils.data import DataLoader, IterableDataset
 from torchmetrics import Metric, MetricCollection
 
 from pauc_lightning import distributed
-from pauc_lightning.checkpoint_io import read_checkpoint
+from pauc_lightning.arguments import check_choice, check_integer, check_number, check_prior
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
+from pauc_lightning.methods import nonfinite
+from pauc_lightning.methods.backbone import check_backbone, check_trainable, logits_of, materialize
 from pauc_lightning.methods.collapse import CollapseMonitor, Ranking
+from pauc_lightning.methods.initial_weights import load_initial_weights
+from pauc_lightning.methods.length import check_epochs, check_schedule_ends, check_steps, steps_in_total
 from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.optim import ASGDA
 from pauc_lightning.region import Region
 from pauc_lightning.rng import seeded
@@ -96,35 +100,36 @@ class PartialAUCModule(LightningModule):
         # Modules and regions are objects, which a checkpoint that is safe to load does not hold.
         self.save_hyperparameters(ignore=["backbone", "regions"])
         self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
-        for name, value in (
-            ("warmup_epochs", warmup_epochs),
-            ("learning_rate", learning_rate),
-            ("momentum", momentum),
-            ("weight_decay", weight_decay),
-        ):
-            if not value >= 0:
-                raise InputError(f"`{name}` must not be negative, got {value!r}.")
+        check_backbone(backbone)
+        check_integer("warmup_epochs", warmup_epochs, at_least=0)
+        for name, value in (("learning_rate", learning_rate), ("weight_decay", weight_decay)):
+            check_number(name, value, at_least=0)
+        check_number(
+            "momentum", momentum, at_least=0, below=1, hint="from 1 on, SGD never forgets a gradient"
+        )
+        check_choice("schedule", schedule, get_args(Schedule))
+        if gradient_clip_norm is not None:
+            check_number("gradient_clip_norm", gradient_clip_norm, above=0, hint="write null for no clipping")
+        check_prior(prior)
+        if train_size is not None:
+            check_integer("train_size", train_size, at_least=1, hint="it is the number of training samples")
+        for length in input_shape or ():
+            check_integer("input_shape", length, at_least=1, hint="it is the shape of one input")
         self.warmup_epochs = warmup_epochs
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.weight_decay = weight_decay
-        if schedule not in get_args(Schedule):
-            raise InputError(f"`schedule` must be one of {get_args(Schedule)}, got {schedule!r}.")
         self.schedule = schedule
-        if gradient_clip_norm is not None and not gradient_clip_norm > 0:
-            raise InputError(
-                f"`gradient_clip_norm` must be positive, got {gradient_clip_norm!r}: write null for no clipping."
-            )
         self.gradient_clip_norm = gradient_clip_norm
         self.init_weights = init_weights
         self.prior = prior
         self.train_size = train_size
-        self.backbone = _materialize(backbone, input_shape)
+        self.backbone = materialize(backbone, input_shape)
         self.register_buffer("objective_initialized", torch.tensor(False))
         self.val_metrics = self._build_metrics(regions)
         self.test_metrics = self._build_metrics(regions)
         self._collapse_monitor = CollapseMonitor()
-        self._last_scores = self._last_target = torch.empty(0)
+        self._last_scores = self._last_target = self._scores_at_hand = torch.empty(0)
         self._last_gradient_norm: Tensor | None = None
         self._is_objective_ready = False
         self._has_initial_weights = False
@@ -173,6 +178,8 @@ class PartialAUCModule(LightningModule):
             self._has_initial_weights = True
         if stage != "fit":
             return
+        check_trainable(self.backbone)
+        check_epochs(type(self).__name__, self.warmup_epochs, self.trainer)
         objective = getattr(self, "objective", None)
         prior = getattr(getattr(self.trainer, "datamodule", None), "prior", None)
         if objective is not None and prior is not None and hasattr(objective, "prior"):
@@ -190,21 +197,7 @@ class PartialAUCModule(LightningModule):
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
-        try:
-            state = read_checkpoint(path)["state_dict"]
-        except InputError as error:
-            raise InputError(f"`init_weights` cannot be used: {error}") from error
-        weights = {
-            key.removeprefix("backbone."): value
-            for key, value in state.items()
-            if key.startswith("backbone.")
-        }
-        try:
-            self.backbone.load_state_dict(weights)
-        except RuntimeError as error:
-            raise InputError(
-                f"`init_weights={path}` does not fit the backbone {type(self.backbone).__name__}: {error}"
-            ) from error
+        load_initial_weights(self.backbone, path)
 
     def _sgd(self, parameters: list[nn.Parameter]) -> Optimizer:
         return SGD(parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
@@ -228,15 +221,7 @@ class PartialAUCModule(LightningModule):
 
     def forward(self, input: Tensor) -> Tensor:
         """Logits of shape ``(B,)``."""
-        logits: Tensor = self.backbone(input)
-        if logits.ndim == 2 and logits.shape[1] == 1:
-            logits = logits.squeeze(1)
-        if logits.shape != input.shape[:1]:
-            raise InputError(
-                f"The backbone {type(self.backbone).__name__} must return one logit per sample, shape "
-                f"({len(input)},) or ({len(input)}, 1); got {tuple(logits.shape)}. Give it a single output."
-            )
-        return logits
+        return logits_of(self.backbone, input)
 
     @property
     def is_warming_up(self) -> bool:
@@ -253,12 +238,18 @@ class PartialAUCModule(LightningModule):
         self._collapse_monitor = CollapseMonitor()
         self._is_objective_ready = False
 
+    def on_train_start(self) -> None:
+        """Refuse a run that cannot do what was asked for, before its first step."""
+        check_steps(type(self).__name__, self.warmup_epochs, self.trainer)
+        if self.schedule == "cosine":
+            check_schedule_ends(self.warmup_epochs, self.trainer)
+
     def training_step(self, batch: Any, batch_idx: int) -> None:
         """One optimizer step; ASGDA may evaluate the loss twice, on the same batch and the same noise."""
         if not self.is_warming_up and not self._is_objective_ready:
             self._prepare_objective()
         sample = self._as_sample(batch)
-        self._check_training_sample(sample, check_labels=batch_idx == 0)
+        self._check_training_sample(sample)
         optimizers = self.optimizers()
         optimizer = optimizers if isinstance(optimizers, LightningOptimizer) else optimizers[-1]
         evaluate = self._evaluate_method
@@ -286,38 +277,33 @@ class PartialAUCModule(LightningModule):
             ):
                 loss = evaluate(sample, is_first)
                 self.manual_backward(loss)
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            nonfinite.check_evaluation(loss, parameters if scaler is None else None)
             losses.append(loss.detach())
             return losses[-1]
 
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)
-        if isinstance(optimizer.optimizer, ASGDA) and scaler is not None:
-            self._step_in_halves(optimizer, scaler, closure, evaluations)
-        else:
-            optimizer.step(closure=closure)
+        try:
+            with nonfinite.buffers_kept(self.backbone):
+                if isinstance(optimizer.optimizer, ASGDA) and scaler is not None:
+                    self._step_in_halves(optimizer, scaler, closure, evaluations)
+                else:
+                    optimizer.step(closure=closure)
+        except nonfinite.NotFinite as found:
+            optimizer.zero_grad()
+            raise nonfinite.stop(self, sample, self._scores_at_hand, found) from None
         self._log_training(losses[0])
 
     def _anneal(self, optimizer: Optimizer) -> None:
         """Set the step sizes of this batch: a function of its number alone, so that a resumed run has the same."""
         if self.schedule == "constant":
             return
-        warmup_steps = self.warmup_epochs * self.trainer.num_training_batches
-        first, end = (0, warmup_steps) if self.is_warming_up else (warmup_steps, self._steps_in_total())
+        # an epoch may have infinitely many batches, of which 0 times is NaN
+        warmup_steps = self.warmup_epochs and self.warmup_epochs * self.trainer.num_training_batches
+        first, end = (0, warmup_steps) if self.is_warming_up else (warmup_steps, steps_in_total(self.trainer))
         factor = 0.5 * (1 + math.cos(math.pi * (self.global_step - first) / (end - first)))
         for group in optimizer.param_groups:
             group["lr"] = factor * group.setdefault("initial_lr", group["lr"])
-
-    def _steps_in_total(self) -> float:
-        max_epochs, max_steps = self.trainer.max_epochs, self.trainer.max_steps
-        limits = [
-            *([max_epochs * self.trainer.num_training_batches] if max_epochs not in (None, -1) else []),
-            *([max_steps] if max_steps != -1 else []),
-        ]
-        if not limits or math.isinf(min(limits)):
-            raise InputError(
-                '`schedule="cosine"` needs to know when training ends: give `trainer.max_steps`, or '
-                "`trainer.max_epochs` with data of known length."
-            )
-        return min(limits)
 
     def _step_in_halves(
         self,
@@ -340,7 +326,11 @@ class PartialAUCModule(LightningModule):
                 return
             self.on_before_optimizer_step(asgda)
         asgda.move()
-        optimizer.step(closure=closure)
+        try:
+            optimizer.step(closure=closure)
+        except BaseException:
+            asgda.undo_move()
+            raise
 
     @staticmethod
     def _unscale(optimizer: Optimizer, scaler: torch.amp.GradScaler) -> bool:
@@ -357,7 +347,7 @@ class PartialAUCModule(LightningModule):
             )
 
     def _evaluate_cross_entropy(self, sample: Sample, is_first: bool) -> Tensor:
-        logits = _at_least_float32(self(sample.input))
+        logits = self._checked_logits(sample)
         loss = nn.functional.binary_cross_entropy_with_logits(
             logits, sample.target.to(logits.dtype), reduction="sum"
         ) / self._normalizer(sample.target)
@@ -367,11 +357,19 @@ class PartialAUCModule(LightningModule):
         return loss + 0.0 * torch.stack(unused).sum() if unused else loss
 
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
-        scores = _at_least_float32(self(sample.input)).sigmoid()
-        if is_first:
-            self._last_scores, self._last_target = scores.detach(), sample.target
-            self.before_loss(self._last_scores, sample.target, sample.index)
-        return self.compute_loss(scores, sample.target, sample.index)
+        scores = self._checked_logits(sample).sigmoid()
+        with values_are_checked():
+            if is_first:
+                self._last_scores, self._last_target = scores.detach(), sample.target
+                self.before_loss(self._last_scores, sample.target, sample.index)
+            return self.compute_loss(scores, sample.target, sample.index)
+
+    def _checked_logits(self, sample: Sample) -> Tensor:
+        """The logits in float32 at least. A batch that must not reach the objective is refused on all ranks."""
+        logits = _at_least_float32(self(sample.input))
+        self._scores_at_hand = logits.detach().sigmoid()
+        nonfinite.check_batch(logits, sample, self.train_size if self.needs_index else None)
+        return logits
 
     def _objective_parameters(self) -> Iterator[nn.Parameter]:
         objective = getattr(self, "objective", None)
@@ -414,15 +412,17 @@ class PartialAUCModule(LightningModule):
             )
         return sample
 
-    def _check_training_sample(self, sample: Sample, check_labels: bool) -> None:
+    def _check_training_sample(self, sample: Sample) -> None:
         if self.needs_index and sample.index is None:
             raise InputError(
                 f"{type(self).__name__} keeps a weight for every training sample and needs to know which is which: "
                 "return (input, label, index) from your Dataset, index being the argument of __getitem__."
             )
-        if check_labels and not bool(((sample.target == 0) | (sample.target == 1)).all()):
-            values = sorted(set(sample.target.tolist()))[:5]
-            raise InputError(f"Labels must be 0 (negative) or 1 (positive), got values such as {values}.")
+        if sample.target.shape != sample.input.shape[:1]:
+            raise InputError(
+                f"A batch must have one label per input, got labels of shape {tuple(sample.target.shape)} for inputs "
+                f"of shape {tuple(sample.input.shape)}: return a number, not a vector, as the label."
+            )
 
     def _prepare_objective(self) -> None:
         """Hand the objective the training set's scores, unless a checkpoint says that it has been done.
@@ -551,16 +551,6 @@ def _say_it_has_weights(module: nn.Module, _: object) -> None:
 
 def _at_least_float32(logits: Tensor) -> Tensor:
     return logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-
-
-def _materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.Module:
-    """Give lazy layers their sizes, so that optimizers and DDP find real parameters."""
-    if any(is_lazy(parameter) for parameter in backbone.parameters()) and input_shape is not None:
-        was_training = backbone.training
-        with torch.no_grad():
-            backbone.eval()(torch.zeros(2, *input_shape))
-        backbone.train(was_training)
-    return backbone
 
 
 @contextmanager

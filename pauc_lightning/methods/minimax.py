@@ -7,7 +7,9 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
+from pauc_lightning.arguments import check_flag, check_number
 from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.methods.nonfinite import check_training_scores
 from pauc_lightning.objectives.minimax import BOXES, MinimaxObjective
 from pauc_lightning.optim import ASGDA
 
@@ -51,6 +53,18 @@ class MinimaxMethod(PartialAUCModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(gradient_clip_norm=gradient_clip_norm, **kwargs)
+        for name, value in (
+            ("descent_lr", descent_lr),
+            ("variable_lr", variable_lr),
+            ("ascent_lr", ascent_lr),
+            ("iota_descent", iota_descent),
+            ("iota_ascent", iota_ascent),
+        ):
+            if value is not None:
+                check_number(name, value, at_least=0)
+        for name, value in (("k", k), ("m", m)):
+            check_number(name, value, above=0)
+        check_flag("closed_form_start", closed_form_start)
         self.descent_lr = descent_lr
         self.variable_lr = descent_lr if variable_lr is None else variable_lr
         self.ascent_lr = self.variable_lr / 16 if ascent_lr is None else ascent_lr
@@ -77,6 +91,7 @@ class MinimaxMethod(PartialAUCModule):
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """Start the variables at their optimum for the warm-up's scores."""
         if self.closed_form_start:
+            check_training_scores(scores, index)
             self.objective.initialize_(scores, target, index)
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.optim import SGD, Optimizer
 
-from pauc_lightning.errors import InputError
+from pauc_lightning.arguments import check_number
 from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
 from pauc_lightning.objectives import SOPAS as SOPASObjective
 from pauc_lightning.objectives.surrogate import SurrogateName
@@ -41,10 +41,7 @@ class SOPAS(StatefulPairwiseMethod):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if not 0 < gradient_rate <= 1:
-            raise InputError(
-                f"`gradient_rate` is a rate in (0, 1], got {gradient_rate!r}: the paper uses 0.9."
-            )
+        check_number("gradient_rate", gradient_rate, above=0, at_most=1, hint="the paper uses 0.9")
         self.gradient_rate = gradient_rate
         self.objective = SOPASObjective(
             self.required_train_size(),

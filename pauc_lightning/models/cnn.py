@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from pauc_lightning.arguments import check_integer
 from pauc_lightning.models.images import check_images
 
 
@@ -21,6 +22,9 @@ class SmallCNN(nn.Module):
 
     def __init__(self, width: int = 32, in_channels: int | None = None) -> None:
         super().__init__()
+        check_integer("width", width, at_least=1, hint="it is a number of channels")
+        if in_channels is not None:
+            check_integer("in_channels", in_channels, at_least=1)
         first = (
             nn.LazyConv2d(width, 3, stride=2, padding=1, bias=False)
             if in_channels is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from pauc_lightning.arguments import check_flag
+
 
 class LinearScorer(nn.Module):
     """A linear scorer wᵀx + w₀ on the flattened input; the input's size is taken from the data.
@@ -14,6 +16,7 @@ class LinearScorer(nn.Module):
 
     def __init__(self, bias: bool = True) -> None:
         super().__init__()
+        check_flag("bias", bias)
         self.layer = nn.LazyLinear(1, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:

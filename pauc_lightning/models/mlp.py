@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from pauc_lightning.arguments import check_integer, check_number
+from pauc_lightning.errors import InputError
+
 
 class MLPScorer(nn.Module):
     """Fully connected layers with ReLU on the flattened input; the input's size is taken from the data.
@@ -17,6 +20,11 @@ class MLPScorer(nn.Module):
 
     def __init__(self, hidden: Sequence[int] = (128, 64), dropout: float = 0.0) -> None:
         super().__init__()
+        if isinstance(hidden, str) or not isinstance(hidden, Sequence):
+            raise InputError(f"`hidden` must be a list of widths, got {hidden!r}: one layer is [{hidden}].")
+        for width in hidden:
+            check_integer("hidden", width, at_least=1, hint="it lists the widths of the hidden layers")
+        check_number("dropout", dropout, at_least=0, below=1, hint="it is the probability to drop a unit")
         layers: list[nn.Module] = [nn.Flatten()]
         for width in hidden:
             layers += [nn.LazyLinear(width), nn.ReLU()]

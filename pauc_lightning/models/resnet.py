@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from torch import Tensor, nn
 from torchvision.models import ResNet18_Weights, resnet18
 
+from pauc_lightning.arguments import check_choice, check_integer
 from pauc_lightning.errors import InputError
 from pauc_lightning.models.images import check_images
+
+Stem = Literal["imagenet", "small"]
 
 
 class ResNet18(nn.Module):
@@ -24,11 +27,13 @@ class ResNet18(nn.Module):
 
     def __init__(
         self,
-        stem: Literal["imagenet", "small"] = "imagenet",
+        stem: Stem = "imagenet",
         weights: str | None = None,
         in_channels: int = 3,
     ) -> None:
         super().__init__()
+        check_choice("stem", stem, get_args(Stem))
+        check_integer("in_channels", in_channels, at_least=1)
         if weights is not None:
             names = ["DEFAULT", *(member.name for member in ResNet18_Weights)]
             if weights not in names:
@@ -38,7 +43,13 @@ class ResNet18(nn.Module):
                     f"`weights={weights}` fits stem=imagenet with in_channels=3 only, got stem={stem}, "
                     f"in_channels={in_channels}: leave out `weights` or use that stem."
                 )
-        self.network = resnet18(weights=None if weights is None else ResNet18_Weights[weights])
+        try:
+            self.network = resnet18(weights=None if weights is None else ResNet18_Weights[weights])
+        except OSError as error:
+            raise InputError(
+                f"`weights={weights}` could not be downloaded ({error}): check the network connection, or leave out "
+                "`weights` for random ones."
+            ) from error
         if stem == "small":
             self.network.conv1 = nn.Conv2d(in_channels, 64, 3, padding=1, bias=False)
             self.network.maxpool = nn.Identity()

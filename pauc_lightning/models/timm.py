@@ -6,6 +6,7 @@ import difflib
 
 from torch import Tensor, nn
 
+from pauc_lightning.arguments import check_flag, check_integer
 from pauc_lightning.errors import InputError
 
 
@@ -20,6 +21,12 @@ class TimmModel(nn.Module):
 
     def __init__(self, name: str, pretrained: bool = False, in_channels: int = 3) -> None:
         super().__init__()
+        if not isinstance(name, str) or not name:
+            raise InputError(
+                f"`name` must be timm's name of an architecture, such as resnet50, got {name!r}."
+            )
+        check_flag("pretrained", pretrained)
+        check_integer("in_channels", in_channels, at_least=1)
         try:
             import timm
         except ModuleNotFoundError as error:
@@ -30,7 +37,15 @@ class TimmModel(nn.Module):
             close = difflib.get_close_matches(name, timm.list_models(), n=3)
             hint = f" Close names: {', '.join(close)}." if close else ""
             raise InputError(f"`name={name!r}` is not an architecture of timm {timm.__version__}.{hint}")
-        self.network = timm.create_model(name, pretrained=pretrained, num_classes=1, in_chans=in_channels)
+        try:
+            self.network = timm.create_model(name, pretrained=pretrained, num_classes=1, in_chans=in_channels)
+        except Exception as error:  # timm passes on whatever its many architectures and hubs raise
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+            raise InputError(
+                f"timm {timm.__version__} cannot build name={name!r} with pretrained={pretrained}, "
+                f"in_channels={in_channels} ({reason}): choose another architecture, or pretrained=false without a "
+                "network connection."
+            ) from error
 
     def forward(self, input: Tensor) -> Tensor:
         """Logits of shape ``(B, 1)``."""

@@ -100,7 +100,8 @@ def test_variables_start_at_the_optimum_of_the_warm_up_scores(tmp_path: Path) ->
     fit(module, tmp_path, data, max_epochs=3, limit_val_batches=0)
     assert len(starts) == 1
 
-    warmed = UPAUCI(backbone=small_net(), warmup_epochs=2, max_fpr=0.3, min_tpr=0.5, omega=0.0)
+    warmed = CE(backbone=small_net())  # which is what the warm-up trains
+    warmed.gradient_clip_norm = module.gradient_clip_norm
     fit(warmed, tmp_path / "warm", data, max_epochs=2, limit_val_batches=0)
     train = data.dataset("train").__getitems__(range(data.train_size))
     with torch.no_grad():
@@ -298,16 +299,22 @@ def test_only_stored_weights_ask_for_indices(tmp_path: Path) -> None:
 
 def test_wrong_labels_are_named(tmp_path: Path) -> None:
     inputs, labels = pixels()
-    with pytest.raises(InputError, match="Labels must be 0"):
+    with pytest.raises(
+        InputError, match=r"labels 0 \(negative\) and 1 \(positive\), got values such as \[-1.0\]"
+    ):
         fit(CE(backbone=small_net()), tmp_path, TupleData(inputs, labels * 2 - 1), max_epochs=1)
 
+    late = labels.clone()
+    late[-1] = 2  # not in the first batch
+    with pytest.raises(InputError, match=r"got values such as \[2.0\]"):
+        fit(CE(backbone=small_net()), tmp_path, TupleData(inputs, late), max_epochs=1, limit_val_batches=0)
+    with pytest.raises(InputError, match=r"one label per input, got labels of shape \(16, 1\)"):
+        fit(CE(backbone=small_net()), tmp_path, TupleData(inputs, labels[:, None]), max_epochs=1)
 
-def test_wrong_batches_and_backbones_are_named(tmp_path: Path) -> None:
+
+def test_wrong_batches_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="A batch must be"):
         fit(CE(backbone=small_net()), tmp_path, TupleData(*pixels(), *pixels()), max_epochs=1)
-    two_outputs = nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
-    with pytest.raises(InputError, match="one logit per sample"):
-        fit(CE(backbone=two_outputs), tmp_path, TupleData(*pixels()), max_epochs=1)
 
 
 def test_backbone_starts_from_a_checkpoint(tmp_path: Path) -> None:
@@ -318,11 +325,6 @@ def test_backbone_starts_from_a_checkpoint(tmp_path: Path) -> None:
     fit(second, tmp_path / "second", max_steps=2, limit_val_batches=0)
     for ours, theirs in zip(second.backbone.parameters(), first.backbone.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-6)
-    with pytest.raises(InputError, match="no such file"):
-        second.load_backbone(str(tmp_path / "nothing.ckpt"))
-    other = CE(backbone=nn.Sequential(nn.Flatten(), nn.Linear(64, 1)))
-    with pytest.raises(InputError, match="does not fit the backbone"):
-        other.load_backbone(str(path))
 
 
 @pytest.mark.parametrize("how", ["the same module", "a loaded module"])
@@ -340,7 +342,9 @@ def test_testing_does_not_load_the_initial_weights_again(how: str, tmp_path: Pat
 
 @pytest.mark.parametrize("norm", [0, -1.0, float("nan")])
 def test_clip_norms_that_are_not_positive_are_refused(norm: float) -> None:
-    with pytest.raises(InputError, match=r"`gradient_clip_norm` must be positive, got .*: write null"):
+    with pytest.raises(
+        InputError, match=r"`gradient_clip_norm` must be a finite number above 0, got .*: write null"
+    ):
         UPAUCI(backbone=small_net(), gradient_clip_norm=norm)
 
 

@@ -51,7 +51,7 @@ def test_gradients_are_averaged_as_the_paper_writes_it() -> None:
 
 
 def test_a_rate_of_zero_is_named() -> None:
-    with pytest.raises(InputError, match=r"`gradient_rate` is a rate in \(0, 1\], got 0"):
+    with pytest.raises(InputError, match=r"`gradient_rate` must be a finite number in \(0, 1\], got 0"):
         SOPAS(backbone=nn.Linear(1, 1), train_size=STATE_SIZE, gradient_rate=0)
 
 
