@@ -118,12 +118,12 @@ class EndlessData(LightningDataModule):
 
 
 def test_a_schedule_without_an_end_is_refused_before_the_first_step(tmp_path: Path) -> None:
-    for settings, limits in (
-        ({"warmup_epochs": 1}, {"max_epochs": 2}),
-        ({"warmup_epochs": 0}, {"max_epochs": -1}),
-        ({"warmup_epochs": 1}, {"max_epochs": -1, "max_steps": 20}),
+    for warmup_epochs, limits in (
+        (1, {"max_epochs": 2}),
+        (0, {"max_epochs": -1}),
+        (1, {"max_epochs": -1, "max_steps": 20}),
     ):
-        module = PAUCI(backbone=small_net(), schedule="cosine", **settings)
+        module = PAUCI(backbone=small_net(), schedule="cosine", warmup_epochs=warmup_epochs)
         with pytest.raises(InputError, match="needs to know when training ends"):
             fit(module, tmp_path, EndlessData(), **limits)
         assert torch.equal(module.backbone.get_parameter("1.weight"), small_net().get_parameter("1.weight"))
