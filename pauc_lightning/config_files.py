@@ -47,7 +47,9 @@ def find_config(name: str, kind: str = "") -> Path:
     stems = {Path(other).name: other for other in known}
     near = get_close_matches(given.name.removesuffix(given.suffix), stems, n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""
-    raise InputError(f"`{name}`: no such config file.{hint} `pauc configs` lists those that there are.")
+    raise InputError(
+        f"`{name}`: no such file, nor a config of that name.{hint} `pauc configs` lists the names."
+    )
 
 
 def list_configs() -> Iterator[tuple[Path, str, str]]:
