@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -98,7 +99,7 @@ class BinaryPartialAUC(Metric):
         self.region = Region(max_fpr, min_tpr, min_fpr)
         check_arguments(self.region, ties, scale)
         if thresholds is not None and (
-            isinstance(thresholds, bool) or not isinstance(thresholds, int) or thresholds < 2
+            isinstance(thresholds, bool) or not isinstance(thresholds, Integral) or thresholds < 2
         ):
             raise InputError(
                 f"`thresholds` must be None (exact) or a number of bins from 2 on, got {thresholds!r}: 10000 "
@@ -106,13 +107,15 @@ class BinaryPartialAUC(Metric):
             )
         self.ties = ties
         self.scale = scale
-        self.thresholds = thresholds
+        self.thresholds = None if thresholds is None else int(thresholds)
         self.validate_args = validate_args
-        if thresholds is None:
+        if self.thresholds is None:
             self.add_state("scores", [], dist_reduce_fx="cat")
             self.add_state("labels", [], dist_reduce_fx="cat")
         else:
-            self.add_state("histogram", torch.zeros(2, thresholds, dtype=torch.int64), dist_reduce_fx="sum")
+            self.add_state(
+                "histogram", torch.zeros(2, self.thresholds, dtype=torch.int64), dist_reduce_fx="sum"
+            )
 
     def update(self, preds: Values, target: Values) -> None:
         """Add a batch.

@@ -240,6 +240,8 @@ def test_the_bound_of_one_full_bin_is_half_the_range() -> None:
 def test_thresholds_must_be_a_number_of_bins(thresholds: Any) -> None:
     with pytest.raises(InputError, match="`thresholds` must be None"):
         BinaryPartialAUC(thresholds=thresholds)
+    of_numpy: Any = np.int64(100)
+    assert BinaryPartialAUC(thresholds=of_numpy).histogram.shape == (2, 100)
 
 
 def test_errors_of_the_class() -> None:
