@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from pauc_lightning import InputError, Region
 from pauc_lightning.data import DigitsLT
 from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
+from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 
@@ -353,3 +354,53 @@ def test_every_variable_is_logged(tmp_path: Path) -> None:
     fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
     names = {"a", "b", "gamma", "s_neg", "s_pos", "theta_a", "theta_b", "loss", "c_neg_median", "c_pos_mean"}
     assert {f"train/{name}" for name in names} <= set(module.trainer.logged_metrics)
+
+
+@pytest.mark.parametrize("method", [PAUCI, UPAUCI])
+def test_weight_decay_pulls_on_the_backbone_alone(method: type[MinimaxMethod], tmp_path: Path) -> None:
+    """ASGDA's estimators start at 0, so the first move is the decay's: x ← x (1 − η·lr·decay), η = k/m^⅓."""
+    module = method(
+        backbone=small_net(),
+        warmup_epochs=0,
+        weight_decay=0.25,
+        descent_lr=0.4,
+        k=1.0,
+        m=8.0,
+        closed_form_start=False,
+    )
+    start = {name: float(value) for name, value in module.objective.variables().items()}
+    fit(module, tmp_path, max_steps=1, limit_val_batches=0)
+    for ours, initial in zip(module.backbone.parameters(), small_net().parameters(), strict=True):
+        torch.testing.assert_close(ours, initial * (1 - 0.5 * 0.4 * 0.25))
+    assert {name: float(value) for name, value in module.objective.variables().items()} == start
+
+
+def test_batch_norm_statistics_are_those_of_the_last_evaluation(tmp_path: Path) -> None:
+    """Of the two in a step it is the one at the point where the step ends."""
+    means: list[Tensor] = []
+    norm = nn.BatchNorm1d(16, momentum=0.5)
+    norm.register_forward_pre_hook(lambda _, inputs: means.append(inputs[0].detach().mean(dim=0)))
+    module = PAUCI(
+        backbone=small_net(norm=norm), warmup_epochs=0, closed_form_start=False, weight_decay=0.1, **TWICE
+    )
+    fit(module, tmp_path, max_steps=2, limit_val_batches=0)
+    scored = means[:-4]  # the pass over the training set before the first step
+    assert len(means) == len(scored) + 4
+    first, second = (0.25 * means[-4 + i] + 0.5 * means[-2 + i] for i in (0, 1))
+    torch.testing.assert_close(norm.running_mean, second)
+    assert float((first - second).abs().max()) > 1e-3
+
+
+def test_dropout_noise_depends_on_the_seed_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def masks(seed: int) -> list[Tensor]:
+        monkeypatch.setenv("PL_GLOBAL_SEED", str(seed))
+        noise = Noise()
+        fit(CE(backbone=small_net(noise=noise)), tmp_path, max_steps=2, limit_val_batches=0)
+        return noise.seen
+
+    first, again, other = masks(1), masks(1), masks(2)
+    for step in range(2):
+        assert torch.equal(first[step], again[step])
+        assert not torch.equal(first[step], other[step])

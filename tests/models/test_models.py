@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
@@ -75,3 +77,26 @@ def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 def test_inputs_that_are_not_such_images(model: nn.Module, shape: tuple[int, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         model(torch.randn(shape))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MLPScorer(hidden=[0]), "`hidden` must be a whole number, at least 1, got 0"),
+        (lambda: MLPScorer(hidden=[8, -4]), "`hidden` must be a whole number, at least 1, got -4"),
+        (lambda: MLPScorer(hidden=[8.5]), "`hidden` must be a whole number"),  # type: ignore[list-item]
+        (lambda: MLPScorer(hidden=8), r"`hidden` must be a list of widths, got 8: one layer is \[8\]"),  # type: ignore[arg-type]
+        (lambda: MLPScorer(dropout=1.5), r"`dropout` must be a finite number in \[0, 1\), got 1.5"),
+        (lambda: MLPScorer(dropout=float("nan")), "`dropout` must be"),
+        (lambda: SmallCNN(width=-4), "`width` must be a whole number, at least 1, got -4"),
+        (lambda: SmallCNN(in_channels=0), "`in_channels` must be a whole number, at least 1, got 0"),
+        (lambda: LinearScorer(bias="no"), "`bias` must be true or false, got 'no'"),  # type: ignore[arg-type]
+        (lambda: ResNet18(stem="large"), "`stem` must be one of imagenet, small, got 'large'"),  # type: ignore[arg-type]
+        (lambda: ResNet18(in_channels=-1), "`in_channels` must be a whole number"),
+        (lambda: TimmModel(""), "`name` must be timm's name"),
+        (lambda: TimmModel("resnet18", in_channels=0), "`in_channels` must be a whole number"),
+    ],
+)
+def test_every_setting_is_checked_by_its_name(make: Callable[[], nn.Module], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()

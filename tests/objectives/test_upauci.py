@@ -189,3 +189,21 @@ def test_selection_weights_are_the_inner_maximum() -> None:
     torch.testing.assert_close(
         gentle.selection_weights(scores, target), torch.tensor([1.0, 1.0, 0.0, 0.11]), rtol=0, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("min_tpr", [0.0, 0.6])
+def test_eval_does_not_read_the_stored_weights(min_tpr: float) -> None:
+    """It is the closed form at the same variables, with indices or without, whatever is stored."""
+    scores, target = batch(8)
+    objective = stored(min_tpr)
+    closed_form = UPAUCI(0.3, min_tpr, prior=0.4, omega=0.3).double()
+    closed_form.load_state_dict({k: v for k, v in objective.state_dict().items() if k != "c"})
+    expected = closed_form(scores, target).item()
+    index = torch.arange(N_TRAIN)
+    assert objective(scores, target, index).item() != pytest.approx(expected, abs=1e-3)  # all weights are ½
+    objective.eval()
+    assert objective(scores, target, index).item() == expected
+    assert objective(scores, target).item() == expected
+    torch.testing.assert_close(
+        objective.selection_weights(scores, target, index), closed_form.selection_weights(scores, target)
+    )
