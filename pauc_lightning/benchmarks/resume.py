@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -61,6 +62,9 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "--checkpoint.every_n_train_steps=5",
     ),
 }
+_ATTEMPTS = 8
+"""How often a run may end by itself before its first kill."""
+
 _PATIENCE = 600.0
 """Seconds after which a process counts as hanging."""
 
@@ -200,21 +204,27 @@ def _whole_run(setting: str, folder: Path) -> tuple[Path, float]:
 
 
 def _chain(number: int, setting: str, folder: Path, seconds: float, most_kills: int, seed: int) -> Chain:
-    """Kill and resume a run until it comes to its end."""
+    """Kill and resume a run until it comes to its end; one that ends before its first kill starts again."""
     chance = random.Random(f"{seed} {number}")
     chain = Chain(number, setting)
     folder.mkdir(parents=True)
-    while True:
+    for _ in range(most_kills + _ATTEMPTS):
         kind = chance.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], [3, 1, 1])[0]
         # The first part of a run is its start, where there is nothing to lose yet.
         moment = chance.uniform(0.3, 1.0) * seconds if len(chain.signals) < most_kills else None
         ended = _finish(_start(_command(setting, folder), folder / "log.txt"), moment, kind)
+        if ended.status == 0 and not chain.signals:
+            shutil.rmtree(folder / "run")  # too fast for us: nothing has been shown
+            seconds *= 0.8
+            continue
         if ended.status == 0:
             return chain
         if not ended.was_killed:
             chain.differences.append(f"status {ended.status}: see {folder / 'log.txt'}")
             return chain
         chain.signals.append(kind.name.removeprefix("SIG"))
+    chain.differences.append("never killed" if not chain.signals else "never ended")
+    return chain
 
 
 def run_chains(folder: Path, chains: int, most_kills: int, seed: int) -> list[Chain]:

@@ -55,20 +55,23 @@ class KillLast(RunCheckpoint):
 
 
 class Witness(Callback):
-    """Writes down what a run does: the batches it is given, by index, and the values it validates."""
+    """Writes down what a run does: the batches it is given, the values it validates, and the loggers' clock at both."""
 
     def __init__(self) -> None:
-        self.seen: list[tuple[int, list[int]]] = []
+        self.seen: list[tuple[int, int, list[int]]] = []
         self.validated: list[tuple[int, float]] = []
+        self.logged_at: list[int] = []
 
     def on_train_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        self.seen.append((trainer.current_epoch, sorted(batch.index.tolist())))
+        clock = trainer.fit_loop.epoch_loop._batches_that_stepped
+        self.seen.append((trainer.current_epoch, clock, sorted(batch.index.tolist())))
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not trainer.sanity_checking:
             self.validated.append((trainer.global_step, float(trainer.callback_metrics["val/pauc"])))
+            self.logged_at.append(trainer.fit_loop.epoch_loop._batches_that_stepped)
 
 
 @dataclass

@@ -45,6 +45,7 @@ def assert_nothing_twice(whole: Run, resumed: Run, position: dict[str, Any]) -> 
     assert resumed.witness.seen == whole.witness.seen[done:]
     left = [(step, value) for step, value in whole.witness.validated if step >= done + (not pending)]
     assert resumed.witness.validated == left
+    assert resumed.witness.logged_at == whole.witness.logged_at[len(whole.witness.logged_at) - len(left) :]
 
 
 # Where the process goes away, one time after the other: the hook, and the number of steps then. "own" means after the
