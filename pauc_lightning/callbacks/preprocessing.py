@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.trainer.states import TrainerFn
 
 from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.data.preprocessing import FILE_NAME, load_preprocessing, save_preprocessing
@@ -25,21 +26,40 @@ class PreprocessingKeeper(Callback):
     divided and standardised in another way than the model was trained with.
     """
 
-    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write or compare, before anything is computed."""
-        data = getattr(trainer, "datamodule", None)
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compare with the run that is resumed, and keep what a new run needs."""
+        self._compare_with_run(trainer)
         folder = trainer.log_dir  # asks all ranks
-        if not isinstance(data, LongTailDataModule) or data.saved_state is not None:
+        data = _data_of(trainer)
+        if data is None or folder is None or not trainer.loggers or not trainer.is_global_zero:
             return
-        trained_in = _run_of(trainer.ckpt_path)
-        if trained_in is not None and (trained_in / FILE_NAME).exists():
-            _compare(
-                load_preprocessing(trained_in / FILE_NAME), data.training_state(), trained_in / FILE_NAME
-            )
-        if stage != "fit" or not trainer.loggers or folder is None or not trainer.is_global_zero:
-            return
-        if not (Path(folder) / FILE_NAME).exists():
-            save_preprocessing(Path(folder) / FILE_NAME, data.training_state())
+        path = Path(folder) / FILE_NAME
+        if not path.exists():
+            save_preprocessing(path, data.training_state())
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compare, unless the validation is a part of training."""
+        if trainer.state.fn == TrainerFn.VALIDATING:
+            self._compare_with_run(trainer)
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compare."""
+        self._compare_with_run(trainer)
+
+    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compare."""
+        self._compare_with_run(trainer)
+
+    def _compare_with_run(self, trainer: Trainer) -> None:
+        run, data = _run_of(trainer.ckpt_path), _data_of(trainer)
+        if run is not None and data is not None and (run / FILE_NAME).exists():
+            _compare(load_preprocessing(run / FILE_NAME), data.training_state(), run / FILE_NAME)
+
+
+def _data_of(trainer: Trainer) -> LongTailDataModule | None:
+    """The data module, if it reads training data: what is saved of a run need not be compared with itself."""
+    data = getattr(trainer, "datamodule", None)
+    return data if isinstance(data, LongTailDataModule) and data.saved_state is None else None
 
 
 def _run_of(checkpoint: object) -> Path | None:

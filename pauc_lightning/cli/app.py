@@ -274,6 +274,10 @@ class PaucCLI(LightningCLI):
         """Print and keep the table of the test part."""
         report.after_evaluation(self.trainer, self.model, self.datamodule, "test")
 
+    def predict(self, **kwargs: Any) -> None:
+        """Predict; the scores go to a file and not to memory."""
+        self.trainer.predict(**{**kwargs, "return_predictions": False})
+
     def validate(self, **kwargs: Any) -> None:
         """Validate without Lightning's own table; ours follows."""
         self.trainer.validate(**{**kwargs, "verbose": False})

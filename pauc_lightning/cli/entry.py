@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pauc_lightning import __version__, data_command
 from pauc_lightning.benchmarks import command as benchmark_command
-from pauc_lightning.cli import configs_command
+from pauc_lightning.cli import configs_command, predict
 from pauc_lightning.cli.app import PaucCLI
 from pauc_lightning.cli.configs import find_and_check
 from pauc_lightning.cli.help_text import shorten
@@ -59,6 +59,8 @@ def _run_cli(arguments: Sequence[str]) -> None:
     if not any(argument.endswith("help") for argument in arguments):
         PaucCLI(arguments)
         return
+    if arguments[0] == "predict" and not any(argument.endswith(".help") for argument in arguments):
+        print(predict.HELP, end="")
     text = io.StringIO()
     try:
         with contextlib.redirect_stdout(text):

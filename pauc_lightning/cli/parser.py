@@ -13,6 +13,7 @@ Train and evaluate models for a corner of the ROC curve.
 
   pauc fit -c digits -c ce
   pauc test runs/DigitsLT-CE/version_0
+  pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
   pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
   pauc data -c digits
   pauc benchmark metric

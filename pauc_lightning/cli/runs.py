@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from pauc_lightning.cli.predict import translate_options
 from pauc_lightning.errors import InputError
 
 COMMANDS = ("resume", "test", "validate", "predict")
@@ -99,11 +100,18 @@ def translate(arguments: Sequence[str]) -> list[str]:
     if not rest or rest[0].startswith("-"):
         if command == "resume" and "-h" not in rest and not any(option.endswith("help") for option in rest):
             raise InputError("`pauc resume` needs the run's directory: pauc resume runs/<name>/version_<n>.")
+        if command == "predict" and any(option.split("=")[0] == "--input" for option in rest):
+            raise InputError(
+                "`--input` needs the run's directory: pauc predict runs/<name>/version_<n> --input ..."
+            )
         return ["fit" if command == "resume" else command, *rest]
     run, *options = rest
-    config = str(RunDirectory.open(run).config)
+    directory = RunDirectory.open(run)
+    config = str(directory.config)
     if command == "resume":
         return ["fit", "-c", config, "--ckpt_path", "last", *options]
+    if command == "predict":
+        options = translate_options(directory.path, options)
     return [command, "-c", config, "--ckpt_path", "best", *options]
 
 

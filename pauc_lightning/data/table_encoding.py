@@ -324,10 +324,10 @@ def _codes(
     column: Series[Any], known: CategoryColumn, file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], _NewCategories | None]:
     """The category of every row (-1: none of the known), whether it is missing, and what is not known."""
-    from pandas import Categorical
+    from pandas import Index
 
     text = _texts(column)
-    codes = Categorical(text, categories=list(known.categories)).codes.astype(np.int64)
+    codes = Index(known.categories, dtype="string").get_indexer(text).astype(np.int64)
     is_missing: NDArray[np.bool_] = text.isna().to_numpy(dtype=bool)
     is_new = (codes < 0) & ~is_missing
     if not is_new.any():
