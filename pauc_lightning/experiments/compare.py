@@ -79,7 +79,7 @@ class Comparison:
                 f"\nInterrupted: {done} of {len(self.plan.runs)} runs are finished. To go on, type the same command.",
                 file=sys.stderr,
             )
-            raise SystemExit(130) from None
+            raise SystemExit(130 if self._is_rank_zero else 0) from None
         self._report(tables)
         if self._failures:
             raise SystemExit(1)
@@ -184,9 +184,10 @@ class Comparison:
         if isinstance(training, Run) and WarmUp(training.seed) in self._failures:
             self._failures[training] = f"its warm-up failed: {self._failures[WarmUp(training.seed)]}"
             return "not run, as its warm-up failed"
+        log = self.plan.out / training.name / "error.txt"
         try:
             self._run_pauc(self._arguments(training))
-            return self._finish(training)
+            what = self._finish(training)
         except (RunFailed, InputError) as error:
             if (
                 isinstance(training, WarmUp)
@@ -198,11 +199,12 @@ class Comparison:
                     self.directory.withdraw_note()
                 raise InputError(str(error)) from error
             output = error.output if isinstance(error, RunFailed) else str(error)
-            log = self.plan.out / training.name / "error.txt"
             if self._is_rank_zero:
                 write_text(log, output)
             self._failures[training] = f"{str(error).rstrip('.')}. All that it said is in {log}."
             return "failed"
+        log.unlink(missing_ok=True)  # of an earlier try
+        return what
 
     def _finish(self, training: Training) -> str:
         if isinstance(training, WarmUp):

@@ -46,6 +46,7 @@ class InnerRuns:
     def __init__(self, run_pauc: RunPauc) -> None:
         self._run_pauc = run_pauc
         self._known_warnings: set[str] = set()
+        self._warnings: list[warnings.WarningMessage] = []
 
     def __call__(self, arguments: Sequence[str]) -> str:
         """Run a command and return what it printed.
@@ -59,11 +60,11 @@ class InnerRuns:
             try:
                 self._run_pauc(arguments)
             except SystemExit as stopped:
-                if not stopped.code:
-                    return output.getvalue()
                 sentence = _error_sentence(output.getvalue())
-                if sentence is None or stopped.code in _INTERRUPTED:
-                    raise KeyboardInterrupt from stopped
+                if not stopped.code and "--print_config" in arguments:
+                    return output.getvalue()
+                if not stopped.code or stopped.code in _INTERRUPTED or sentence is None:
+                    raise KeyboardInterrupt from stopped  # under DDP, other processes than the first end with 0
                 raise RunFailed(sentence, output.getvalue(), is_mistake=True) from stopped
             except Exception as error:
                 what = str(error).strip().partition("\n")[0]

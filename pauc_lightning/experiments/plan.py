@@ -31,7 +31,7 @@ risk but not the error on the training part has the wrong surrogate; one that is
 overfits.
 """
 
-_SET_BY_COMPARE = {
+_NOT_TO_BE_GIVEN = {
     "run_dir": "give --out instead",
     "run_name": "its runs are named after method, region and seed",
     "seed_everything": "give --seeds instead",
@@ -45,9 +45,12 @@ _SET_BY_COMPARE = {
     "model.init_weights": "every method starts from the common warm-up",
     "test_best": "every run is tested at its best epoch",
     "ckpt_path": "to go on with a comparison, type its command again",
+    "trainer.fast_dev_run": "it keeps nothing; for a quick look give --epochs 1 --seeds 0",
+    "trainer.logger": "every run is kept in --out; for W&B give --wandb",
+    "trainer.enable_checkpointing": "the methods start from a checkpoint and are tested at one",
     "print_config": "a run's settings are in its config.yaml",
 }
-"""Options of ``pauc fit`` that a comparison sets itself, and what to do instead of giving them."""
+"""Options of ``pauc fit`` that a comparison sets itself or cannot do with, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -190,11 +193,9 @@ def _parser() -> argparse.ArgumentParser:
 def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
     for name in option_names(extra):
         # `pauc fit` takes the beginning of an option for the option.
-        for taken, instead in _SET_BY_COMPARE.items():
+        for taken, instead in _NOT_TO_BE_GIVEN.items():
             if taken.startswith(name) and taken.count(".") == name.count("."):
-                raise InputError(
-                    f"`--{name}` cannot be given to pauc compare, which sets it itself: {instead}."
-                )
+                raise InputError(f"`--{name}` cannot be given to pauc compare: {instead}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
         close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)

@@ -102,10 +102,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def test_methods_start_at_the_end_of_their_seeds_warm_up() -> None:
     """A method that does not move ends where it started; its result is that of these weights on its seed's split."""
-    ce = Path("configs/method/ce.yaml")
-    # From the second epoch on the warm-up only gets worse: its best epoch is not its last.
-    ce.write_text(ce.read_text().replace("learning_rate: 0.01", "learning_rate: 3.0"))
-    compare("--methods", "frozen", "--seeds", 0, 1, warmup=3)
+    # The warm-up gets better, so the checkpoint with the least value is that of an earlier epoch than the last.
+    compare("--methods", "frozen", "--seeds", 0, 1, "--checkpoint.mode=min", warmup=3)
     starts = {}
     for seed in (0, 1):
         folder = Path(f"runs/compare/frozen-opauc_fpr0.3-seed{seed}/version_0")
@@ -227,9 +225,10 @@ def test_what_an_inner_run_ends_in(recwarn: pytest.WarningsRecorder) -> None:
         inner(["break"])
     assert "is gone" in failed.value.output
     assert "Traceback" in failed.value.output
-    with pytest.raises(KeyboardInterrupt):
-        inner(["1"])
-    assert inner(["0"]) == ""
+    for status in ("0", "1", "130"):
+        with pytest.raises(KeyboardInterrupt):
+            inner([status])
+    assert inner(["0", "--print_config"]) == ""
 
 
 def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,7 +338,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--warmup_epochs -1", "`--warmup_epochs -1`: give a whole number that is at least 0"),
         ("--seed 0", "give --seeds instead"),
         ("--epoch 3", "Did you mean `--epochs`?"),
-        ("--run_dir here", "`--run_dir` cannot be given to pauc compare, which sets it itself: give --out"),
+        ("--run_dir here", "`--run_dir` cannot be given to pauc compare: give --out"),
         ("--seed_everything=3", "give --seeds instead"),
         ("--data.seed 3", "give --seeds instead"),
         ("--data.init_args.seed=3", "give --seeds instead"),
@@ -348,6 +347,8 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--model.init_weights=a.ckpt", "every method starts from the common warm-up"),
         ("--model.max_fpr=0.1", "give --regions instead"),
         ("--model=CE", "give --methods instead"),
+        ("--trainer.logger=false", "every run is kept in --out"),
+        ("--trainer.fast_dev_run=true", "it keeps nothing"),
         ("--test_best=false", "every run is tested"),
         ("--ckpt_path=last", "type its command again"),
         ("--trainer.max_timee=3", "Did you mean `trainer.max_time`?"),
