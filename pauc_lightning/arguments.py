@@ -38,7 +38,10 @@ def check_number(
         Traceback (most recent call last):
         pauc_lightning.errors.InputError: `kappa` must be a finite number above 0, got nan: try 2.
     """
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # an integer beyond all floats
+        number = math.inf
     if not (
         math.isfinite(number)
         and (at_least is None or number >= at_least)

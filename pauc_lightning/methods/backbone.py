@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from pauc_lightning.arguments import check_integer
 from pauc_lightning.errors import InputError
 
 
@@ -20,6 +21,14 @@ def check_backbone(backbone: Any) -> None:
             f"`backbone` must be a torch.nn.Module that returns one logit per sample, got {kind}: pass an instance, "
             "such as pauc_lightning.models.MLPScorer()."
         )
+
+
+def check_shape(name: str, shape: Any) -> None:
+    """Refuse what is neither None nor the shape of one input."""
+    if shape is not None and not isinstance(shape, (tuple, list)):
+        raise InputError(f"`{name}` must be the shape of one input such as (3, 32, 32), got {shape!r}.")
+    for length in shape or ():
+        check_integer(name, length, at_least=1, hint="it is the shape of one input")
 
 
 def materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.Module:

@@ -24,7 +24,13 @@ from pauc_lightning.data.sample import Sample
 from pauc_lightning.data.samplers import ShardedSampler
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods import nonfinite
-from pauc_lightning.methods.backbone import check_backbone, check_trainable, logits_of, materialize
+from pauc_lightning.methods.backbone import (
+    check_backbone,
+    check_shape,
+    check_trainable,
+    logits_of,
+    materialize,
+)
 from pauc_lightning.methods.collapse import CollapseMonitor, Ranking
 from pauc_lightning.methods.initial_weights import load_initial_weights
 from pauc_lightning.methods.length import check_epochs, check_schedule_ends, check_steps, steps_in_total
@@ -113,8 +119,8 @@ class PartialAUCModule(LightningModule):
         check_prior(prior)
         if train_size is not None:
             check_integer("train_size", train_size, at_least=1, hint="it is the number of training samples")
-        for length in input_shape or ():
-            check_integer("input_shape", length, at_least=1, hint="it is the shape of one input")
+        check_shape("input_shape", input_shape)
+        _check_regions(regions)
         self.warmup_epochs = warmup_epochs
         self.learning_rate = learning_rate
         self.momentum = momentum
@@ -547,6 +553,16 @@ def _say_it_has_weights(module: nn.Module, _: object) -> None:
     """
     assert isinstance(module, PartialAUCModule)
     module._has_initial_weights = True
+
+
+def _check_regions(regions: Any) -> None:
+    """Refuse what is not a list of regions."""
+    if regions is not None and (
+        not isinstance(regions, (list, tuple)) or not all(isinstance(region, Region) for region in regions)
+    ):
+        raise InputError(
+            f"`regions` must be a list of regions, got {regions!r}: write for example [Region(max_fpr=0.1)]."
+        )
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

@@ -55,6 +55,7 @@ class AUCWeighted(PairwiseObjective):
 
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch (from 0) begins: before ``unweighted_epochs`` all weights are 1."""
+        check_number("epoch", epoch)  # a warm-up's epochs are negative
         self.weighting = epoch >= self.unweighted_epochs
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:

@@ -129,5 +129,10 @@ class AGDSBCD(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the state and the position of the loops, which the objective shares."""
+        if "loops" not in state_dict:
+            raise InputError(
+                "`state_dict` must be that of an AGDSBCD optimizer, got one without 'loops': it belongs to another "
+                "optimizer."
+            )
         super().load_state_dict(state_dict)
         self.loops.k, self.loops.t = state_dict["loops"]["k"], state_dict["loops"]["t"]

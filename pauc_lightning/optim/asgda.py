@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -105,6 +106,7 @@ class ASGDA(Optimizer):
             )
         if not isinstance(group["params"], (Tensor, set)):
             group["params"] = list(group["params"])  # it may be a generator, and its length is needed
+        check_flag("ascent", group.get("ascent", False))
         if group.get("ascent", False):
             group = {**self._ascent_defaults, **group}
         for name in ("lr", "iota", "weight_decay", "k", "m"):
@@ -288,6 +290,10 @@ def _box_per_parameter(box: Any, n_params: int) -> list[Box | None]:
                 f"`box` must be a pair (low, high), a function that returns one, None, or a list of these with one "
                 f"entry per parameter, got {entry!r}."
             )
+        for bound in entry if is_pair else ():
+            is_nan = isinstance(bound, float) and math.isnan(bound)  # tensors are not looked at
+            if is_nan or not isinstance(bound, (int, float, Tensor)):
+                raise InputError(f"`box` must have numbers or tensors as bounds, got {entry!r}.")
         if is_pair and all(isinstance(bound, (int, float)) for bound in entry) and entry[0] > entry[1]:
             raise InputError(f"`box` must be (low, high) with low <= high, got {entry!r}.")
     return list(boxes)

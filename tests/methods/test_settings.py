@@ -45,6 +45,10 @@ NAN, INF = float("nan"), float("inf")
         *[(CE, {"train_size": value}) for value in (0, 2.5)],
         *[(CE, {"gradient_clip_norm": value}) for value in (NAN, INF, 0)],
         (CE, {"input_shape": (0, 8)}),
+        (CE, {"input_shape": 8}),
+        (CE, {"regions": [0.3]}),
+        (CE, {"regions": "auc"}),
+        (CE, {"learning_rate": 10**400}),
         (CE, {"schedule": "linear"}),
         (CE, {"backbone": "ResNet18"}),
         (CE, {"backbone": torch.nn.Linear}),
@@ -74,9 +78,7 @@ NAN, INF = float("nan"), float("inf")
 )
 def test_a_wrong_value_is_named(method: type[PartialAUCModule], settings: dict[str, Any]) -> None:
     ((name, value),) = settings.items()
-    received = (
-        "the class Linear" if isinstance(value, type) else "0" if name == "input_shape" else repr(value)
-    )
+    received = "the class Linear" if isinstance(value, type) else "0" if value == (0, 8) else repr(value)
     with pytest.raises(InputError) as refused:
         method(**{"backbone": small_net(), "train_size": 10, **settings})
     assert str(refused.value).startswith(f"`{name}` must be ")

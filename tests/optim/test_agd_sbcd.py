@@ -144,5 +144,7 @@ def test_bad_settings_are_named() -> None:
         AGDSBCD(parameters, loops=InnerLoops(), weight_decay=-1)
     with pytest.raises(InputError, match="`first_length` must be a whole number, at least 1, got 0"):
         InnerLoops(0)
+    with pytest.raises(InputError, match="one without 'loops'"):
+        AGDSBCD(parameters, InnerLoops()).load_state_dict(torch.optim.SGD(parameters).state_dict())
     with pytest.raises(InputError, match="`loops` must be the InnerLoops"):
         AGDSBCD(parameters, loops=50)  # type: ignore[arg-type]

@@ -608,6 +608,8 @@ def test_bad_options(options: dict[str, float], message: str) -> None:
         ((1.0, 0.0), "low <= high"),
         ([(0.0, 1.0)] * 2, "a list of 2 for 1 parameters"),
         ([(0.0, 1.0, 2.0)], "must be a pair"),
+        ((float("nan"), 1.0), "numbers or tensors as bounds, got"),
+        (("0", "1"), "numbers or tensors as bounds, got"),
     ],
 )
 def test_bad_boxes(box: Any, message: str) -> None:
