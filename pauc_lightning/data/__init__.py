@@ -1,6 +1,6 @@
 """Long-tailed binary data: samplers that keep positives in every batch, loaders that resume, data modules."""
 
-from pauc_lightning.data.base import ClassCounts, LongTailDataModule, Source
+from pauc_lightning.data.base import ClassCounts, LongTailDataModule, NewData, Source
 from pauc_lightning.data.cifar import CIFAR10LT, CIFAR100LT
 from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.digits import DigitsLT
@@ -28,6 +28,7 @@ __all__ = [
     "ImageFolderLT",
     "InMemoryDataset",
     "LongTailDataModule",
+    "NewData",
     "ResumableLoader",
     "Sample",
     "ShardedSampler",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import inspect
 import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import pauc_lightning.methods
 from pauc_lightning.cli import main
-from pauc_lightning.data import LongTailDataModule
+from pauc_lightning.data import LongTailDataModule, TabularLT
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods import PartialAUCModule
 from pauc_lightning.models import MLPScorer
@@ -127,3 +130,46 @@ def test_the_command_line_reads_what_the_module_knows(
     )
     assert "Best validation" in capsys.readouterr().out
     assert (tmp_path / "runs" / "PatientData-UPAUCI").is_dir()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_table_example_trains_and_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/data.md for tables, on a file that goes on as the one shown there."""
+    text = DOCS.read_text()
+    shown = re.search(r"```\n(patient_id,.*?)```", text, re.DOTALL)
+    assert shown is not None
+    rows = shown[1]
+    for i in range(300):
+        creatinine, outcome = 1 + i % 7 / 5, "died" if i % 4 == 0 else "lived"
+        rows += f"B-{i:04d},{40 + i % 41},{'fm'[i % 2]},{1 + i % 3},{creatinine},{outcome}\n"
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_text(rows)
+    Path("new_patients.csv").write_text(
+        "".join(line.rsplit(",", 1)[0] + "\n" for line in rows.splitlines()[:50])
+    )
+    section = text[text.index("### A table") : text.index("### A folder of images")]
+    commands = re.findall(r"```sh\npauc (.*?)\n```", section, re.DOTALL)
+    assert [command.split()[0] for command in commands] == ["fit", "predict", "predict"]
+    configs = DOCS.parents[1] / "configs"
+    quick = ["--trainer.max_epochs=2", "--model.init_args.warmup_epochs=1", "--trainer.accelerator=cpu"]
+    for command in commands:
+        options = shlex.split(command.replace("\\\n", " ").replace("configs/", f"{configs}/"))
+        main([*options, *(quick if options[0] == "fit" else [])])
+    for name, columns, n in (
+        ("scores.csv", ["index", "patient_id", "score"], 49),
+        ("test_scores.csv", ["index", "patient_id", "label", "score"], None),
+    ):
+        with Path(name).open() as file:
+            scored = list(csv.DictReader(file))
+        assert list(scored[0]) == columns
+        assert n is None or len(scored) == n
+        for row in scored:
+            line = rows.splitlines()[1 + int(row["index"])]
+            assert line.startswith(row["patient_id"] + ",")
+            assert "label" not in row or int(row["label"]) == line.endswith("died")
+
+
+def test_all_options_of_tables_are_documented() -> None:
+    text = DOCS.read_text()
+    own = set(inspect.signature(TabularLT.__init__).parameters) - {"self", "kwargs"}
+    assert own <= set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
