@@ -24,17 +24,16 @@ def config_folders() -> tuple[Path, ...]:
     return (shipped,) if own.is_dir() and own.samefile(shipped) else (own, shipped)
 
 
-def find_config(name: str, kind: str = "") -> Path:
+def find_config(name: str) -> Path:
     """The file that ``-c name`` means: a path as it is, else the file of that name in one of the folders.
 
     Args:
         name: A path, or a name such as ``digits`` or ``method/upauci``, with or without ``.yaml``.
-        kind: Look in this subfolder only, such as ``method``.
     """
     given = Path(name)
     if given.exists() or given.is_absolute():
         return given
-    wanted = (Path(kind) / given).with_suffix("") if given.suffix in _SUFFIXES else Path(kind) / given
+    wanted = given.with_suffix("") if given.suffix in _SUFFIXES else given
     for folder in config_folders():
         found = [path for path in _configs(folder) if _is_called(path, folder, wanted)]
         if len(found) > 1:
@@ -43,9 +42,7 @@ def find_config(name: str, kind: str = "") -> Path:
         if found:
             return found[0]
     known = [_name(path, folder) for folder in config_folders() for path in _configs(folder)]
-    known = [other for other in known if other.startswith(kind)]
-    stems = {Path(other).name: other for other in known}
-    near = get_close_matches(given.name.removesuffix(given.suffix), stems, n=1)
+    near = get_close_matches(wanted.name, [Path(other).name for other in known], n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""
     raise InputError(
         f"`{name}`: no such file, nor a config of that name.{hint} `pauc configs` lists the names."

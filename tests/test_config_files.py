@@ -31,14 +31,14 @@ def test_paths_and_the_users_own_files_come_first(tmp_path: Path) -> None:
     assert find_config("data/digits") == SHIPPED / "data/digits.yaml"
     (tmp_path / "digits").write_text("")
     assert find_config("digits") == Path("digits")
-    assert find_config("upauci", kind="method") == SHIPPED / "method/upauci.yaml"
+    assert find_config("method/upauci") == SHIPPED / "method/upauci.yaml"
 
 
 def test_what_is_not_found_or_not_unique_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Did you mean `upauci`"):
         find_config("upuaci")
     with pytest.raises(InputError, match="nor a config of that name"):
-        find_config("digits", kind="method")
+        find_config("method/digits")
     for folder in ("a", "b"):
         (tmp_path / "configs" / folder).mkdir(parents=True)
         (tmp_path / "configs" / folder / "same.yaml").write_text("")

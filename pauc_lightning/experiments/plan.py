@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from pauc_lightning.config_files import find_config, list_configs
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
 
-METHOD_CONFIGS = Path("configs/method")
 LARGEST_SEED = 2**32 - 1
 
 DESCRIPTION = """\
 Train methods from the same cross-entropy warm-up, for each region and seed, and print the test results side by side.
 
-  pauc compare -c configs/data/digits.yaml --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
+  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
 
 Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. Every method starts at
 the end of the warm-up. A run that has been finished is not run again: the same command goes on with a comparison that
@@ -117,8 +117,20 @@ class Plan:
 
 
 def method_config(method: str) -> Path:
-    """The file that holds a method's settings."""
-    return METHOD_CONFIGS / f"{method}.yaml"
+    """The file that holds a method's settings: in ``configs/method`` here, or one that comes with the project."""
+    if Path(method).name != method:
+        raise InputError(
+            f"`--methods {method}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
+        )
+    try:
+        return find_config(f"method/{method}")
+    except InputError as error:
+        known = sorted(Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method")
+        close = difflib.get_close_matches(method, known, n=1, cutoff=0.5)
+        nearest = f" Did you mean `{close[0]}`?" if close else ""
+        raise InputError(
+            f"`--methods {method}`: no such method.{nearest} Known: {', '.join(known)}."
+        ) from error
 
 
 def parse(argv: Sequence[str]) -> Plan:
@@ -128,7 +140,7 @@ def parse(argv: Sequence[str]) -> Plan:
     _check_extra(extra, own=[action.dest for action in parser._actions])
     methods = _without_repeats("--methods", arguments.methods, arguments.methods)
     for method in (*methods, "ce"):
-        _check_method(method)
+        method_config(method)
     regions = [_region(text) for text in arguments.regions]
     _without_repeats("--regions", arguments.regions, [region.name for region in regions])
     seeds = [_whole_number("--seeds", text, 0, LARGEST_SEED) for text in arguments.seeds]
@@ -166,7 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-c", "--config", action="append", default=[], help="config file, as for pauc fit")
     parser.add_argument(
-        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of files in configs/method"
+        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of methods, see `pauc configs`"
     )
     parser.add_argument(
         "--regions", nargs="+", default=["0.3"], help="max_fpr, or max_fpr,min_tpr for a two-way region"
@@ -213,22 +225,6 @@ def option_names(extra: Sequence[str]) -> Iterator[str]:
     for text in extra:
         if text.startswith("--"):
             yield text[2:].split("=", 1)[0].rstrip("+").replace(".init_args.", ".")
-
-
-def _check_method(method: str) -> None:
-    known = sorted(path.stem for path in METHOD_CONFIGS.glob("*.yaml"))
-    if method in known:
-        return
-    if not known:
-        raise InputError(
-            f"`--methods {method}`: there is no {method_config(method)} here. Run the command in the project's "
-            "directory, which has the folder configs/method."
-        )
-    close = difflib.get_close_matches(method, known, n=1, cutoff=0.5)
-    nearest = f" Did you mean `{close[0]}`?" if close else ""
-    raise InputError(
-        f"`--methods {method}`: there is no {method_config(method)}.{nearest} Known: {', '.join(known)}."
-    )
 
 
 def _without_repeats(option: str, texts: Sequence[str], values: Sequence[object]) -> Sequence[str]:

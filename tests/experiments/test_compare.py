@@ -320,7 +320,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
     [
         ("--methods ce ce", "`--methods ce ce`: ce is given twice"),
         ("--methods ec", "Did you mean `ce`?"),
-        ("--methods ../method/ce", "there is no"),
+        ("--methods ../method/ce", "give a name, not a path"),
         ("--methods", "--methods: expected at least one argument"),
         ("--baseline sopa", "`--baseline sopa` is not among --methods"),
         ("--seeds 1 01", "01, which is the same as 1, is given twice"),
