@@ -172,7 +172,8 @@ def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
             if n == 0:
                 raise InputError(
                     f"the {name} part has no {kind} (of {len(part)} samples): raise `imbalance_ratio` "
-                    "towards 1 (or set it to null), or choose `positive_classes` with more samples."
+                    "towards 1 (or set it to null), choose `positive_classes` (of a table: `positive_values`) with "
+                    "more samples, or add samples."
                 )
 
 

@@ -13,6 +13,7 @@ import torch
 from jsonargparse import ArgumentParser
 
 from pauc_lightning.data import TabularLT
+from pauc_lightning.data.preprocessing import save_preprocessing
 from pauc_lightning.data_command import main
 from pauc_lightning.errors import InputError
 
@@ -401,6 +402,63 @@ def test_a_column_that_looks_like_an_identifier_is_pointed_out(tmp_path: Path) -
     frame = table().assign(patient_id=np.arange(N)[::-1])
     with pytest.warns(UserWarning, match="column 'patient_id'.*looks like an identifier.*`id_column`"):
         module(write(tmp_path, frame)).source  # noqa: B018
+
+
+def test_new_files_become_the_same_inputs_however_they_are_written(tmp_path: Path) -> None:
+    frame = table().assign(code=[("01", "1", "none")[i % 3] for i in range(N)])
+    path = write(tmp_path, frame)
+    data = module(path, missing="impute", missing_values=["unknown"], id_column="id", ignore=[])
+    save_preprocessing(tmp_path / "preprocessing.json", data.training_state())
+    inputs = data.eval_transform(data.source.inputs[:])
+    chosen = frame[frame["code"] != "none"].drop(columns="sick")
+    wanted = inputs[chosen.index.to_numpy()].clone()
+
+    chosen["ward"] = chosen["ward"].astype(float)  # 1.0
+    chosen["moment"] = chosen["moment"].astype(object)
+    chosen.iloc[0, chosen.columns.get_loc("moment")] = "unknown"
+    chosen["smoker"] = chosen["smoker"].astype(object)
+    chosen.iloc[1, chosen.columns.get_loc("smoker")] = None
+    wanted[0, data.column_names.index("moment")] = 0
+    wanted[1, data.column_names.index("smoker")] = 0
+    chosen[chosen.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
+    Path(path).unlink()
+    later = module(
+        path,
+        predict_input=str(tmp_path / "new.csv"),
+        preprocessing=str(tmp_path / "preprocessing.json"),
+    )
+    batch = next(iter(later.predict_dataloader()))
+    assert torch.equal(later.eval_transform(batch.input), wanted)
+    assert batch.target.tolist() == [-1] * len(chosen)
+    assert later.prediction_columns(np.array([0, 1])) == {"index": [0, 1], "id": chosen["id"].tolist()[:2]}
+    assert (later.train_size, later.prior, later.input_shape) == (
+        data.train_size,
+        data.prior,
+        data.input_shape,
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read"),
+        ("{", "cannot be read"),
+        ("{}", "is not what a run keeps"),
+        ('{"format": "pauc-lightning preprocessing, version 1"}', "is damaged, it lacks"),
+        (
+            '{"format": "pauc-lightning preprocessing, version 1", "data": "DigitsLT", "train_size": 3, "prior": 0.5, '
+            '"input_shape": [1, 8, 8]}',
+            "is not of a run on a table",
+        ),
+    ],
+)
+def test_files_that_a_run_did_not_keep(tmp_path: Path, content: str | None, message: str) -> None:
+    kept = tmp_path / "preprocessing.json"
+    if content is not None:
+        kept.write_text(content)
+    path = write(tmp_path, table())
+    with pytest.raises(InputError, match=rf"`preprocessing=.*{message}"):
+        module(path, predict_input=path, preprocessing=str(kept)).predict_dataloader()
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
