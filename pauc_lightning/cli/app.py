@@ -6,7 +6,8 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -243,10 +244,23 @@ class PaucCLI(LightningCLI):
                 raise
             self._stop(signal.SIGINT)  # Lightning ends so after Ctrl-C
         except Exception:
-            if self.trainer.global_step == 0 and self.trainer.is_global_zero and not self._first_step:
-                for logger in self.trainer.loggers:
-                    if isinstance(logger, RunLogger) and logger.is_claimed:
-                        release(Path(logger.log_dir))
+            if self.trainer.global_step == 0 and not self._first_step:
+                self._release_directory()
+            raise
+
+    def _release_directory(self) -> None:
+        """Remove the directory of a command that was refused before it wrote anything of its own."""
+        if self.trainer.is_global_zero:
+            for logger in self.trainer.loggers:
+                if isinstance(logger, RunLogger) and logger.is_claimed:
+                    release(Path(logger.log_dir))
+
+    @contextmanager
+    def _leaving_nothing_if_refused(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            self._release_directory()
             raise
 
     def _stop(self, signum: int) -> NoReturn:
@@ -268,7 +282,8 @@ class PaucCLI(LightningCLI):
 
     def test(self, **kwargs: Any) -> None:
         """Test without Lightning's own table; ours follows."""
-        self.trainer.test(**{**kwargs, "verbose": False})
+        with self._leaving_nothing_if_refused():
+            self.trainer.test(**{**kwargs, "verbose": False})
 
     def after_test(self) -> None:
         """Print and keep the table of the test part."""
@@ -276,11 +291,13 @@ class PaucCLI(LightningCLI):
 
     def predict(self, **kwargs: Any) -> None:
         """Predict; the scores go to a file and not to memory."""
-        self.trainer.predict(**{**kwargs, "return_predictions": False})
+        with self._leaving_nothing_if_refused():
+            self.trainer.predict(**{**kwargs, "return_predictions": False})
 
     def validate(self, **kwargs: Any) -> None:
         """Validate without Lightning's own table; ours follows."""
-        self.trainer.validate(**{**kwargs, "verbose": False})
+        with self._leaving_nothing_if_refused():
+            self.trainer.validate(**{**kwargs, "verbose": False})
 
     def after_validate(self) -> None:
         """Print and keep the table of the validation part."""

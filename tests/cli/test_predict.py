@@ -147,6 +147,7 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
     old = frame.assign(age=["old", *frame["age"][1:]])
     frame.to_csv(tmp_path / "good.csv", index=False)
     (tmp_path / "mine.csv").write_text("mine")
+    before = len(list((run / "predict").iterdir()))
     for name, table, message in (
         (
             "lacking",
@@ -171,6 +172,7 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
     assert "`--input` needs a value" in refused(capsys, run, "--input")
     assert (tmp_path / "mine.csv").read_text() == "mine"
     assert not list(tmp_path.glob("scores.*"))
+    assert len(list((run / "predict").iterdir())) == before
     predict(run, "--overwrite", **good, output=tmp_path / "mine.csv", id="city")
     assert list(scores(tmp_path / "mine.csv").columns) == ["index", "city", "label", "score"]
 
