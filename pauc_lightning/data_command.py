@@ -7,14 +7,14 @@ import textwrap
 from argparse import SUPPRESS, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from jsonargparse import ArgumentParser, DefaultHelpFormatter
+from jsonargparse import DefaultHelpFormatter
 from lightning.pytorch import LightningDataModule
 
 from pauc_lightning.arguments import check_path
 from pauc_lightning.cli.configs import given_configs, read_config
-from pauc_lightning.cli.suggestions import explain
+from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.data.image_files import shown
 from pauc_lightning.data.published import Published
@@ -37,15 +37,10 @@ class _Formatter(DefaultHelpFormatter, RawDescriptionHelpFormatter):
     """Leaves the examples in the description as they are."""
 
 
-class _Parser(ArgumentParser):
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        self.exit(2, f"error: {explain(self, message)}\n")
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Describe the data set that the options name; :class:`InputError` for what they should not say."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _Parser(prog="pauc data", description=DESCRIPTION, formatter_class=_Formatter)
+    parser = PaucArgumentParser(prog="pauc data", description=DESCRIPTION, formatter_class=_Formatter)
     parser.add_argument("-c", "--config", action="config", help="YAML file with a `data` section.")
     parser.add_argument(
         "--export", type=str | None, default=None, help="Write the split to this JSON file, for `split_file`."

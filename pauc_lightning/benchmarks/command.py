@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Sequence
 
 from pauc_lightning import benchmarks
+from pauc_lightning.cli.plain_parser import PlainParser
 
 # Every module of the package with a `main` is a benchmark; its docstring's first line is its description.
 NAMES = tuple(
@@ -21,7 +22,7 @@ def main(argv: Sequence[str]) -> None:
     for name in NAMES:
         module = importlib.import_module(f"{benchmarks.__name__}.{name}")
         descriptions.append(f"  {name:<10} {(module.__doc__ or '').strip().splitlines()[0]}")
-    parser = argparse.ArgumentParser(
+    parser = PlainParser(
         prog="pauc benchmark",
         description="Measure a claim of this project on this machine.",
         epilog="\n".join(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -17,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 from tqdm import tqdm
 
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.data import ImageDataModule, Source
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD
 from pauc_lightning.errors import InputError
@@ -62,7 +62,7 @@ class _PILDataset(Dataset[tuple[Tensor, int, int]]):
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print how many training images per second each way delivers; the ways take turns, the median counts."""
-    parser = argparse.ArgumentParser(prog="pauc benchmark data", description=main.__doc__)
+    parser = PlainParser(prog="pauc benchmark data", description=main.__doc__)
     parser.add_argument(
         "--images", type=int, default=15_000, help="images; 0.7 are for training (%(default)s)"
     )

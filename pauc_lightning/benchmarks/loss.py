@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
@@ -13,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives import PAUCI, UPAUCI
 
@@ -84,7 +84,7 @@ def _wait(device: torch.device) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the time of loss and gradient at n₊ = n₋, its ratio to cross-entropy's, and its growth with n."""
-    parser = argparse.ArgumentParser(prog="pauc benchmark loss", description=main.__doc__)
+    parser = PlainParser(prog="pauc benchmark loss", description=main.__doc__)
     parser.add_argument(
         "--batch", type=int, default=4096, help="instances of the first table (default %(default)s)"
     )

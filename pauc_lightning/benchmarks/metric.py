@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import statistics
 import sys
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.metrics.functional.partial_auc import Scale
@@ -35,7 +35,7 @@ class _Measurement(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print time, peak memory and value of the metric and of scikit-learn's on the same samples."""
-    parser = argparse.ArgumentParser(prog="pauc benchmark metric", description=main.__doc__)
+    parser = PlainParser(prog="pauc benchmark metric", description=main.__doc__)
     parser.add_argument(
         "--samples", type=int, default=10_000_000, help="number of scores (default %(default)s)"
     )

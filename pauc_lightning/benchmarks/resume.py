@@ -27,6 +27,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from pauc_lightning.checkpoint_io import read_checkpoint
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 
 _COMMON = (
@@ -263,7 +264,7 @@ def report(chains: Sequence[Chain]) -> str:
 
 def main(argv: Sequence[str]) -> None:
     """Print the table; exit with status 1 unless all chains are identical."""
-    parser = argparse.ArgumentParser(
+    parser = PlainParser(
         prog="pauc benchmark resume",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -6,7 +6,6 @@ have it).
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from torch import Tensor
 from torch.optim import SGD, Optimizer
 from tqdm import tqdm
 
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.models import ResNet18
 from pauc_lightning.objectives import PAUCI, UPAUCI
 from pauc_lightning.optim import ASGDA
@@ -66,7 +66,7 @@ def _step(optimizer: Optimizer, loss: Callable[[], Tensor]) -> Step:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the time of a training step on ResNet-18 (ImageNet stem), and its ratio to SGD's."""
-    parser = argparse.ArgumentParser(prog="pauc benchmark step", description=main.__doc__)
+    parser = PlainParser(prog="pauc benchmark step", description=main.__doc__)
     parser.add_argument("--batch", type=int, default=128, help="images per batch (default %(default)s)")
     parser.add_argument("--size", type=int, default=32, help="height and width of the images (%(default)s)")
     parser.add_argument(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,8 +35,8 @@ from pauc_lightning.callbacks import (
     RunInterrupted,
 )
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
-from pauc_lightning.cli import report
-from pauc_lightning.cli.parser import DESCRIPTION, PaucArgumentParser
+from pauc_lightning.cli import mistakes, report
+from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
 from pauc_lightning.cli.settings import check_settings
 from pauc_lightning.distributed import is_main_process
@@ -46,6 +47,10 @@ from pauc_lightning.methods import PartialAUCModule
 
 LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
 """Arguments of the model that are attributes of the data module; a data module may lack them."""
+
+
+_WANDB_SECONDS = 30
+"""How long to wait for W&B to answer before the run is refused."""
 
 
 class RunConfig(SaveConfigCallback):
@@ -77,6 +82,7 @@ class PaucCLI(LightningCLI):
 
     def __init__(self, args: Sequence[str]) -> None:
         self._first_step = 0
+        self._command = args[0] if args else ""
         super().__init__(
             model_class=PartialAUCModule,
             datamodule_class=LightningDataModule,
@@ -85,7 +91,7 @@ class PaucCLI(LightningCLI):
             subclass_mode_data=True,
             seed_everything_default=0,
             parser_class=PaucArgumentParser,
-            parser_kwargs={"description": DESCRIPTION, "prog": "pauc"},
+            parser_kwargs={"prog": "pauc"},
             # The data modules shard by themselves: stratified in training, unpadded in evaluation.
             trainer_defaults={
                 "use_distributed_sampler": False,
@@ -96,6 +102,11 @@ class PaucCLI(LightningCLI):
             auto_configure_optimizers=False,
             args=list(args),
         )
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static there, called on self only
+        """The command that was asked for; building the parsers of all four would take three times as long."""
+        every = LightningCLI.subcommands()
+        return {self._command: every[self._command]} if self._command in every else every
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Options of this project, and what flows from the data to the model."""
@@ -173,6 +184,13 @@ class PaucCLI(LightningCLI):
         arguments: dict[str, Any] = model.clone().as_dict().get("init_args", {})
         return arguments
 
+    def instantiate_classes(self) -> None:
+        """Build data, model and Trainer; a class that cannot be built with what it was given is a user's mistake."""
+        try:
+            super().instantiate_classes()
+        except Exception as error:
+            raise error if mistakes.sentence(error) else InputError(mistakes.not_built(error)) from error
+
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Add the loggers, the run's own first: its directory is the run's."""
         trainer = self._get(self.config_init, "trainer")
@@ -196,16 +214,34 @@ class PaucCLI(LightningCLI):
         wandb.finish()  # an earlier run of this process, which would go on otherwise
         known = directory / "wandb_id.txt"  # a resumed run goes on with its curves there, too
         identity = known.read_text().strip() if known.is_file() else secrets.token_hex(4)
-        if is_main_process():
-            write_text(known, identity + "\n")
-        return WandbLogger(
+        logger = WandbLogger(
             name=f"{self._run_name()}-{directory.name}",
             id=identity,
             resume="allow",
             project=self._get(self.config, "wandb_project"),
             save_dir=directory,
             offline=offline,
+            settings=wandb.Settings(init_timeout=_WANDB_SECONDS),
         )
+        if is_main_process():
+            self._connect(logger, directory)
+            write_text(known, identity + "\n")
+        return logger
+
+    def _connect(self, logger: WandbLogger, directory: Path) -> None:
+        """Start the run in W&B now: without a key or a connection nothing else needs to be started."""
+        before = set(directory.iterdir()) if directory.is_dir() else set()
+        try:
+            logger.experiment  # noqa: B018  # connects when it is first read
+        except wandb.errors.Error as error:
+            wandb.teardown()
+            for left in set(directory.iterdir()) - before:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            release(directory)
+            raise InputError(
+                f"`--wandb=online`: W&B cannot be reached or does not know you ({' '.join(str(error).split())}). Run "
+                "`wandb login` first, or use --wandb=offline and `wandb sync` later."
+            ) from error
 
     def _run_name(self) -> str:
         given = self._get(self.config, "run_name")

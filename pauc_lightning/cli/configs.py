@@ -36,7 +36,7 @@ def find_and_check(arguments: Sequence[str]) -> list[str]:
             result.append(argument)
             continue
         value = value if is_attached else next(remaining, "")
-        if not value:
+        if not value or value.startswith("-"):
             raise InputError(f"`{name}` needs a config file: `{name} digits` or `{name} my.yaml`.")
         path = find_config(value)
         read_config(path)
@@ -53,7 +53,9 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)
     except OSError as error:
-        raise InputError(f"`-c {path}` cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"`-c {path}` cannot be read: {error.strerror}. Change its permissions, or give another file."
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"`-c {path}` is not a text file (byte {error.start} is not UTF-8): give a YAML file."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.config_files import list_configs, shipped_folder
 
 DESCRIPTION = """\
@@ -21,7 +22,7 @@ Files in ./configs are found as well, and before those that come with the projec
 
 def main(argv: Sequence[str]) -> None:
     """Print one line for each config, grouped by folder."""
-    parser = argparse.ArgumentParser(
+    parser = PlainParser(
         prog="pauc configs", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--path", action="store_true", help="print only the folder of the project's configs")

@@ -15,9 +15,11 @@ from pauc_lightning.benchmarks import command as benchmark_command
 from pauc_lightning.cli import configs_command, predict
 from pauc_lightning.cli.app import PaucCLI
 from pauc_lightning.cli.configs import find_and_check
-from pauc_lightning.cli.help_text import shorten
+from pauc_lightning.cli.help_text import COMMANDS, OVERVIEW, shorten
 from pauc_lightning.cli.mistakes import sentence
+from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.runs import translate
+from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import compare
 
 
@@ -33,6 +35,10 @@ def main(args: Sequence[str] | None = None) -> None:
         if arguments == ["--version"]:
             print(f"pauc-lightning {__version__}")
             return
+        if arguments[:1] in (["-h"], ["--help"], ["help"]):
+            print(OVERVIEW, end="")
+            return
+        _check_command(arguments)
         arguments = find_and_check(arguments)
         if arguments[:1] == ["configs"]:
             configs_command.main(arguments[1:])
@@ -43,7 +49,7 @@ def main(args: Sequence[str] | None = None) -> None:
         elif arguments[:1] == ["compare"]:
             compare.main(arguments[1:], run_pauc=main)
         else:
-            _run_cli(translate(arguments or ["--help"]))
+            _run_cli(translate(arguments))
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         raise SystemExit(130) from None
@@ -53,6 +59,17 @@ def main(args: Sequence[str] | None = None) -> None:
             raise
         print(f"error: {message}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _check_command(arguments: Sequence[str]) -> None:
+    if not arguments:
+        print(OVERVIEW)
+        raise InputError(f"No command is given: write `pauc` and one of {', '.join(COMMANDS)}.")
+    command = arguments[0]
+    if not command.startswith("-") and command not in COMMANDS:
+        raise InputError(
+            f"`{command}` is not a command.{nearest(command, COMMANDS)} The commands are {', '.join(COMMANDS)}."
+        )
 
 
 def _run_cli(arguments: Sequence[str]) -> None:

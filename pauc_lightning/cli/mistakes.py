@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import traceback
 from collections.abc import Iterator
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from pauc_lightning.errors import InputError
+
+_COMMAND_LINE = ("jsonargparse", "lightning.pytorch.cli", "pauc_lightning.cli")
 
 _DISK = {
     errno.ENOSPC: "the disk is full. Free some space",
@@ -36,6 +39,27 @@ def sentence(error: BaseException) -> str | None:
             return f"{where}{_DISK[cause.errno]}, then start the same command again."
         if isinstance(cause, MemoryError) or "can't allocate memory" in str(cause):
             return "There is not enough memory: lower `data.batch_size`, `data.eval_batch_size` or `data.num_workers`."
+    return None
+
+
+def not_built(error: BaseException) -> str:
+    """The sentence for a class, of the user's or of a library, whose constructor raised something."""
+    *_, cause = _chain(error)
+    name = _class_being_built(cause)
+    what = f"{name} cannot" if name else "A class cannot"
+    reason = " ".join(str(cause).split()).rstrip(".")
+    return (
+        f"{what} be built with the settings given ({type(cause).__name__}: {reason}). Correct them; with "
+        "PAUC_TRACEBACK=1 before the command you see where it happens."
+    )
+
+
+def _class_being_built(error: BaseException) -> str | None:
+    """The outermost class, apart from those of the command line itself, whose constructor was running."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module = frame.f_globals.get("__name__", "")
+        if frame.f_code.co_name == "__init__" and not module.startswith(_COMMAND_LINE):
+            return type(frame.f_locals.get("self")).__name__
     return None
 
 

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
 from pauc_lightning.cli.suggestions import explain
 
-DESCRIPTION = """\
-Train and evaluate models for a corner of the ROC curve.
-
-  pauc fit -c digits -c ce
-  pauc test runs/DigitsLT-CE/version_0
-  pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
-  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
-  pauc data -c digits
-  pauc benchmark metric
-
-Later files and options win over earlier ones. `pauc fit --help` lists what can be set;
-`pauc fit --model.help CE` and `pauc fit --data.help DigitsLT` explain one class.
-`pauc compare --help` explains comparisons of methods, `pauc data --help` shows what a data set
-consists of, `pauc benchmark --help` lists the measurements behind the project's claims.
-"""
-
 
 class PaucArgumentParser(LightningArgumentParser):
-    """A parser whose errors name the nearest valid key."""
+    """A parser whose errors are one sentence that quotes what was given, and that takes no abbreviations."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # A beginning of an option's name would be taken for it: a typo would pass, and change its meaning one day.
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+        self._given: list[str] = []
+
+    def parse_args(self, args: Any = None, *more: Any, **kwargs: Any) -> Namespace:
+        """Parse, and remember the arguments for the error messages."""
+        self._given = list(args or ())
+        namespace: Namespace = super().parse_args(args, *more, **kwargs)
+        return namespace
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong and what was probably meant, and exit with status 2."""
-        self.exit(2, f"error: {explain(self, message)}\n")
+        if not self.exit_on_error:  # the parser of one class among several that might be meant
+            super().error(message, ex)
+        self.exit(2, f"error: {explain(self, message, self._given)}\n")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from jsonargparse import Namespace
+import re
 
+from jsonargparse import Namespace
+from lightning.pytorch.accelerators import AcceleratorRegistry
+from lightning.pytorch.strategies import StrategyRegistry
+
+from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.errors import InputError
 
+_MOST_NAMES = 14
 _LARGEST_SEED = 2**32 - 1
 
 
@@ -26,8 +32,14 @@ def check_settings(command: str, config: Namespace) -> None:
         )
     if trainer.get("accumulate_grad_batches", 1) != 1:
         raise InputError(
-            "`trainer.accumulate_grad_batches` has no effect here, as the methods step their optimizers "
-            "themselves: use a larger --data.batch_size instead."
+            f"`trainer.accumulate_grad_batches={trainer['accumulate_grad_batches']}` has no effect here, as the "
+            "methods step their optimizers themselves: use a larger --data.batch_size instead."
+        )
+    _check_hardware(trainer)
+    _check_intervals(trainer)
+    if config.get("ckpt_path") == "":
+        raise InputError(
+            "`--ckpt_path=` is empty: give the path of a .ckpt file, `best` or `last`, or leave it out."
         )
     if command == "fit":
         _check_length(trainer)
@@ -44,7 +56,9 @@ def _check_seed(seed: object) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int):
         return  # true asks Lightning to choose one
     if not 0 <= seed <= _LARGEST_SEED:
-        raise InputError(f"`seed_everything` must be from 0 to {_LARGEST_SEED}, got {seed}.")
+        raise InputError(
+            f"`seed_everything` must be from 0 to {_LARGEST_SEED}, got {seed}: choose another seed, such as 0."
+        )
 
 
 def _check_names(config: Namespace) -> None:
@@ -53,8 +67,62 @@ def _check_names(config: Namespace) -> None:
     name = config.get("run_name")
     if name is not None and (not name.strip() or name in (".", "..") or "/" in name or "\0" in name):
         raise InputError(
-            f"`run_name` becomes a directory in `run_dir`, so it must not be empty or contain a slash, got {name!r}."
+            f"`run_name` becomes a directory in `run_dir`, so it must not be empty or contain a slash, got {name!r}: "
+            "give a plain name, and the place with --run_dir."
         )
+
+
+def _check_hardware(trainer: Namespace) -> None:
+    """Names and numbers that the Trainer refuses without saying what it was given, or what there is."""
+    for name, registry in (("accelerator", AcceleratorRegistry), ("strategy", StrategyRegistry)):
+        value = trainer.get(name)
+        # Some strategies are named in the Trainer only, others are made of several words.
+        known = sorted(
+            {"auto", *registry, *({"gpu"} if name == "accelerator" else {"fsdp", "ddp", "deepspeed"})}
+        )
+        if isinstance(value, str) and value not in known:
+            raise InputError(
+                f"`trainer.{name}={value}` does not exist.{nearest(value, known)} Known: {_few(known)}."
+            )
+    devices = trainer.get("devices")
+    is_number = isinstance(devices, int) or (isinstance(devices, str) and re.fullmatch(r"-?\d+", devices))
+    is_list = isinstance(devices, list) or (isinstance(devices, str) and re.fullmatch(r"[\d, ]+", devices))
+    if (is_number and (int(devices) == 0 or int(devices) < -1)) or not (
+        is_number or is_list or devices == "auto"
+    ):
+        raise InputError(
+            f"`trainer.devices={devices}` must be a positive number, -1 for all, `auto`, or a list of device numbers: "
+            "write, for example, --trainer.devices=1."
+        )
+    if trainer.get("num_nodes", 1) < 1:
+        raise InputError(
+            f"`trainer.num_nodes={trainer['num_nodes']}` must be at least 1: leave it out for one machine."
+        )
+
+
+def _check_intervals(trainer: Namespace) -> None:
+    for name, smallest, remedy in (
+        ("check_val_every_n_epoch", 1, "1 validates after every epoch"),
+        ("log_every_n_steps", 0, "0 turns logging off"),
+        ("num_sanity_val_steps", -1, "0 turns the check off"),
+        ("fast_dev_run", 0, "leave it out for a real run"),
+    ):
+        value = trainer.get(name)
+        if isinstance(value, (int, float)) and value < smallest:
+            raise InputError(f"`trainer.{name}={value}` must be at least {smallest}: {remedy}.")
+    for name in ("limit_train_batches", "limit_val_batches", "limit_test_batches", "val_check_interval"):
+        value = trainer.get(name)
+        is_fraction = isinstance(value, float) and 0 <= value <= 1
+        is_count = isinstance(value, (int, float)) and value >= 0 and value == int(value)
+        if isinstance(value, (int, float)) and not (is_fraction or is_count):
+            raise InputError(
+                f"`trainer.{name}={value}` must be a number of batches or a fraction in [0, 1]: write, for example, 10 "
+                "or 0.5."
+            )
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (" and others" if len(names) > _MOST_NAMES else "")
 
 
 def _check_length(trainer: Namespace) -> None:

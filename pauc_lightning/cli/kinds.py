@@ -1,0 +1,86 @@
+"""The kinds of classes that options take, and the names that may be given without a module."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from dataclasses import dataclass
+from types import ModuleType
+
+import lightning.pytorch.callbacks
+import lightning.pytorch.loggers
+from lightning.pytorch import Callback, LightningDataModule
+from lightning.pytorch.loggers import Logger
+from torch import nn
+
+import pauc_lightning.callbacks
+import pauc_lightning.data
+import pauc_lightning.methods
+import pauc_lightning.models
+from pauc_lightning.methods import PartialAUCModule
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of class.
+
+    Args:
+        title: What a class of this kind is, with its article.
+        base: What it derives from.
+        modules: Where the known ones are.
+        option: The option that takes one.
+        own: An import path as a user's own class might have it.
+    """
+
+    title: str
+    base: type
+    modules: tuple[ModuleType, ...]
+    option: str
+    own: str
+
+    @property
+    def names(self) -> list[str]:
+        """The known classes."""
+        return sorted(
+            name
+            for module in self.modules
+            for name in module.__all__
+            if isinstance(member := getattr(module, name), type)
+            and issubclass(member, self.base)
+            and member not in (self.base, PartialAUCModule)
+            and not inspect.isabstract(member)
+        )
+
+
+KINDS = {
+    "model": Kind("a method", PartialAUCModule, (pauc_lightning.methods,), "--model", "my_file.MyMethod"),
+    "data": Kind("a data module", LightningDataModule, (pauc_lightning.data,), "--data", "my_file.MyData"),
+    "backbone": Kind("a backbone", nn.Module, (pauc_lightning.models,), "--model.backbone", "my_file.MyNet"),
+    "callbacks": Kind(
+        "a callback",
+        Callback,
+        (lightning.pytorch.callbacks, pauc_lightning.callbacks),
+        "--trainer.callbacks",
+        "my_file.MyCallback",
+    ),
+    "logger": Kind("a logger", Logger, (lightning.pytorch.loggers,), "--trainer.logger", "my_file.MyLogger"),
+}
+"""By the last part of the option's name."""
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind that a known class belongs to."""
+    return next((kind for kind in KINDS.values() if name.rpartition(".")[2] in kind.names), None)
+
+
+def find_class(name: str) -> type | None:
+    """The class with this bare name or import path, if there is one that can be imported."""
+    module, _, last = name.rpartition(".")
+    if not module:
+        candidates = [getattr(place, name, None) for kind in KINDS.values() for place in kind.modules]
+    else:
+        try:
+            candidates = [getattr(importlib.import_module(module), last, None)]
+        except Exception:  # whatever a user's module does when it is imported
+            candidates = []
+    return next((candidate for candidate in candidates if isinstance(candidate, type)), None)
