@@ -172,7 +172,7 @@ def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str])
     ("arguments", "said"),
     [
         (["--model.learning_rat=3"], "Did you mean `learning_rate`?"),
-        (["--trainer.max_epohcs=3"], "Did you mean `trainer.max_epochs`?"),
+        (["--trainer.max_epohcs=3"], "Did you mean `--trainer.max_epochs`?"),
         (["--model.backbone.hiden=[3]"], "Did you mean `hidden`?"),
         (["--model=EC"], "Did you mean `CE`?"),
         (["--data=DigtsLT"], "Did you mean `DigitsLT`?"),
@@ -187,7 +187,7 @@ def test_a_checkpoint_that_disagrees_is_said(capsys: pytest.CaptureFixture[str])
         (["--seed_everything=-1"], "`seed_everything` must be from 0"),
         (["--run_name=a/b"], "`run_name` becomes a directory"),
         (["--trainer.strategy=nonsense"], "nonsense"),
-        (["--model.learning_rate=-1"], "`learning_rate` must not be negative"),
+        (["--model.learning_rate=-1"], "`learning_rate` must be a finite number of at least 0"),
         ([f"--ckpt_path={DIGITS}"], "is not a checkpoint"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

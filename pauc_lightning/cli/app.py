@@ -189,7 +189,9 @@ class PaucCLI(LightningCLI):
         try:
             super().instantiate_classes()
         except Exception as error:
-            raise error if mistakes.sentence(error) else InputError(mistakes.not_built(error)) from error
+            if mistakes.sentence(error) is not None:
+                raise
+            raise InputError(mistakes.not_built(error)) from error
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Add the loggers, the run's own first: its directory is the run's."""

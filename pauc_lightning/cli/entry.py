@@ -37,7 +37,7 @@ def main(args: Sequence[str] | None = None) -> None:
             return
         if arguments[:1] in (["-h"], ["--help"], ["help"]):
             print(OVERVIEW, end="")
-            return
+            raise SystemExit(0)
         _check_command(arguments)
         arguments = find_and_check(arguments)
         if arguments[:1] == ["configs"]:

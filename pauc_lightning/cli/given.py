@@ -47,7 +47,8 @@ class Given:
         """The last setting with this name, or that ends in it; one with this value is preferred."""
         named = [setting for setting in self.settings if f".{setting.key}".endswith(f".{name}")]
         same = [setting for setting in named if str(setting.value) == str(value)]
-        return (same or named or [None])[-1]
+        found = same or named
+        return found[-1] if found else None
 
     def class_name(self, key: str) -> str | None:
         """The class that was last given for ``key``."""

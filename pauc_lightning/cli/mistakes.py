@@ -48,6 +48,8 @@ def not_built(error: BaseException) -> str:
     name = _class_being_built(cause)
     what = f"{name} cannot" if name else "A class cannot"
     reason = " ".join(str(cause).split()).rstrip(".")
+    if isinstance(cause, ImportError):
+        return f"{what} be built, as a package is missing: {reason}. Install it, or leave the class out."
     return (
         f"{what} be built with the settings given ({type(cause).__name__}: {reason}). Correct them; with "
         "PAUC_TRACEBACK=1 before the command you see where it happens."
@@ -65,6 +67,8 @@ def _class_being_built(error: BaseException) -> str | None:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """The exception and those behind it: the parser wraps what constructors raise."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
         yield error
+        seen.add(id(error))
         error = error.__cause__ or error.__context__

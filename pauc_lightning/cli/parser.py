@@ -18,7 +18,7 @@ class PaucArgumentParser(LightningArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
         self._given: list[str] = []
 
-    def parse_args(self, args: Any = None, *more: Any, **kwargs: Any) -> Namespace:
+    def parse_args(self, args: Any = None, *more: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         """Parse, and remember the arguments for the error messages."""
         self._given = list(args or ())
         namespace: Namespace = super().parse_args(args, *more, **kwargs)

@@ -36,7 +36,7 @@ class PlainParser(argparse.ArgumentParser):
         if match := re.search(r"argument (\S+): expected", message):
             return f"`{match[1]}` needs a value: write `{match[1].rpartition('/')[2]} <value>`. {see}"
         if match := re.search(r"the following arguments are required: (.*)", message):
-            return f"`{self.prog}` needs {match[1]}. {see}"
+            return f"`{self.prog}` needs {match[1].split(',')[0]}: add it. {see}"
         return f"`{self.prog}`: {message}. {see}"
 
     def _options(self) -> Iterator[str]:
