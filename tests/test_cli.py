@@ -201,7 +201,7 @@ def test_mistakes_end_in_a_sentence(
 
 
 def test_a_forgotten_method_or_checkpoint_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "configs/method/upauci.yaml" in refused(capsys, "fit", "-c", DIGITS, "--model.backbone=MLPScorer")
+    assert "-c upauci" in refused(capsys, "fit", "-c", DIGITS, "--model.backbone=MLPScorer")
     ce = ROOT / "configs/method/ce.yaml"
     weights = f"--model.init_weights={DIGITS}"
     assert "is not a checkpoint" in refused(capsys, "fit", "-c", DIGITS, "-c", ce, *SMALL, weights)

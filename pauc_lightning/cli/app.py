@@ -38,16 +38,12 @@ from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import mistakes, report
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
-from pauc_lightning.cli.settings import check_settings
+from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
 from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
-
-LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
-"""Arguments of the model that are attributes of the data module; a data module may lack them."""
-
 
 _WANDB_SECONDS = 30
 """How long to wait for W&B to answer before the run is refused."""

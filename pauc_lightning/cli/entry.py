@@ -49,7 +49,7 @@ def main(args: Sequence[str] | None = None) -> None:
         elif arguments[:1] == ["compare"]:
             compare.main(arguments[1:], run_pauc=main)
         else:
-            _run_cli(translate(arguments))
+            _run_cli(find_and_check(translate(arguments)))  # the run's own config is checked, too
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         raise SystemExit(130) from None

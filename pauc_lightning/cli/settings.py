@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from jsonargparse import Namespace
@@ -12,6 +13,12 @@ from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.errors import InputError
 
 _MOST_NAMES = 14
+_LONGEST_NAME = 200
+_PROFILERS = ("simple", "advanced", "pytorch", "xla")
+
+LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
+"""Arguments of the model that are attributes of the data module; a data module may lack them."""
+
 _LARGEST_SEED = 2**32 - 1
 
 
@@ -35,6 +42,7 @@ def check_settings(command: str, config: Namespace) -> None:
             f"`trainer.accumulate_grad_batches={trainer['accumulate_grad_batches']}` has no effect here, as the "
             "methods step their optimizers themselves: use a larger --data.batch_size instead."
         )
+    _check_links(config.get("model"))
     _check_hardware(trainer)
     _check_intervals(trainer)
     if config.get("ckpt_path") == "":
@@ -70,6 +78,22 @@ def _check_names(config: Namespace) -> None:
             f"`run_name` becomes a directory in `run_dir`, so it must not be empty or contain a slash, got {name!r}: "
             "give a plain name, and the place with --run_dir."
         )
+    if name is not None and len(os.fsencode(name)) > _LONGEST_NAME:
+        raise InputError(
+            f"`run_name={name[:20]}...` has {len(os.fsencode(name))} bytes, more than {_LONGEST_NAME}: choose a "
+            "shorter one."
+        )
+
+
+def _check_links(model: Namespace | None) -> None:
+    arguments = model.get("init_args") if model else None
+    for name in LINKED_FROM_DATA:
+        value = arguments.get(name) if arguments else None
+        if value is not None:
+            raise InputError(
+                f"`model.{name}={value}` would have no effect, as it is taken from the data: leave it out; a data "
+                f"module of your own has an attribute `{name}`."
+            )
 
 
 def _check_hardware(trainer: Namespace) -> None:
@@ -93,6 +117,12 @@ def _check_hardware(trainer: Namespace) -> None:
         raise InputError(
             f"`trainer.devices={devices}` must be a positive number, -1 for all, `auto`, or a list of device numbers: "
             "write, for example, --trainer.devices=1."
+        )
+    profiler = trainer.get("profiler")
+    if isinstance(profiler, str) and profiler not in _PROFILERS:
+        raise InputError(
+            f"`trainer.profiler={profiler}` does not exist.{nearest(profiler, _PROFILERS)} Known: "
+            f"{', '.join(_PROFILERS)}."
         )
     if trainer.get("num_nodes", 1) < 1:
         raise InputError(

@@ -223,6 +223,15 @@ def _not_importable(match: re.Match[str], context: _Context) -> str:
     return f"{quote}: the module {module} cannot be imported ({reason}). Correct it, or give another class."
 
 
+def _raised(match: re.Match[str], context: _Context) -> str:
+    """A module of the user's that raises something when it is imported."""
+    nested = re.search(r"NestedArg\(key='([\w.]+)', val='(.*)'\)", context.complaint.text)
+    key = f"{context.complaint.key}.{nested[1]}" if nested else context.complaint.key
+    setting = context.given.find(key)
+    quote = setting.quote if setting else f"`--{key}`"
+    return f"{quote}: this cannot be imported ({match[1].rstrip('.')}). Correct its module, or give another class."
+
+
 def _wrong_base(match: re.Match[str], context: _Context) -> str:
     kind = context.kind
     if kind is None:
@@ -301,6 +310,7 @@ _DESCRIPTIONS: Sequence[tuple[str, Callable[[re.Match[str], _Context], str]]] = 
     (r"does not correspond to a subclass of (\w+)", _wrong_base),
     (r"Unable to load config ['\"](.*?)['\"]", _no_settings),
     (r"Not a valid subclass of (\w+)", _not_a_class),
+    (r"Errors:\s+- (?!Expected|Import path)([^\n]+)", _raised),
     (r"Expected a (\S+)", _wrong_type),
 )
 """What the parser says, and who finds better words for it; the first that is found counts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, get_args
 
@@ -102,7 +102,7 @@ class PartialAUCModule(LightningModule):
         super().__init__()
         self.automatic_optimization = False
         if type(self) is PartialAUCModule:
-            raise InputError("No method was named: add one, for example -c configs/method/upauci.yaml.")
+            raise InputError("No method was named: add one, for example -c upauci.")
         # Modules and regions are objects, which a checkpoint that is safe to load does not hold.
         self.save_hyperparameters(ignore=["backbone", "regions"])
         self.region = Region(max_fpr=max_fpr, min_tpr=min_tpr)
@@ -200,6 +200,19 @@ class PartialAUCModule(LightningModule):
         """Become double before double weights are loaded: Lightning loads first, which rounds them to float32."""
         if self._trainer is not None and isinstance(self.trainer.precision_plugin, DoublePrecision):
             self.double()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Load all weights; those of another network or method are refused."""
+        try:
+            return super().load_state_dict(state_dict, *args, **kwargs)
+        except RuntimeError as error:
+            path = self._trainer.ckpt_path if self._trainer is not None else None
+            reason = " ".join(str(error).split("\n\t")[-1].split())[:150]
+            raise InputError(
+                f"`{path or 'state_dict'}` does not fit {type(self).__name__} with the backbone "
+                f"{type(self.backbone).__name__} ({reason}...): use the settings that it was made with, which are in "
+                "its run's config.yaml."
+            ) from error
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
