@@ -151,9 +151,14 @@ def _images(root: Path) -> None:
             Image.new("RGB", (8, 8), (i, i, i)).save(root / name / f"{i}.png")
 
 
+def _clear(root: Path) -> None:
+    for child in root.iterdir():
+        shutil.rmtree(child)
+
+
 IMAGES: dict[str, tuple[Callable[[Path], object], str, tuple[str, ...]]] = {
     "no folder": (shutil.rmtree, "", ("root", "photos")),
-    "empty folder": (lambda root: [shutil.rmtree(child) for child in root.iterdir()], "", ("photos",)),
+    "empty folder": (_clear, "", ("photos",)),
     "one class": (lambda root: shutil.rmtree(root / "ant"), "", ("photos",)),
     "unknown class": (lambda root: None, "--data.positive_classes=[cat]", ("positive_classes", "cat", "ant")),
     "corrupt": (lambda root: (root / "bee/3.png").write_bytes(b"no image"), "", ("3.png",)),
@@ -217,6 +222,11 @@ def _flip(path: Path) -> None:
     path.write_bytes(content)
 
 
+def _make_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def _replace(path: Path, content: object) -> None:
     torch.save(content, path)
 
@@ -229,7 +239,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "state_dict": (lambda path: _replace(path, {"w": torch.zeros(2)}), "state_dict"),
     "cut": (_cut, "damaged"),
     "flipped bytes": (_flip, "damaged"),
-    "directory": (lambda path: (path.unlink(), path.mkdir()), "directory"),
+    "directory": (_make_directory, "directory"),
     "missing": (lambda path: path.unlink(), "no such file"),
 }
 USES: dict[str, tuple[str, ...]] = {

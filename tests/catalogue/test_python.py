@@ -175,7 +175,7 @@ def trained(batch: Any, module: nn.Module | None = None) -> None:
     from lightning.pytorch import Trainer
     from torch.utils.data import DataLoader
 
-    loader = DataLoader([batch] * 4, batch_size=None)
+    loader: DataLoader[Any] = DataLoader([batch] * 4, batch_size=None)  # type: ignore[arg-type]  # a list will do
     model = CE(backbone=module or nn.Linear(3, 1), warmup_epochs=0)
     Trainer(
         max_epochs=1,
@@ -232,8 +232,8 @@ CALLS: tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...] = (
         lambda: objectives.SOPA(3, 0.3)(SCORES, LABELS, torch.tensor([0, 1, 3])),
         ("index", "3"),
     ),
-    ("backbone: not a module", lambda: CE(backbone="resnet18"), ("backbone", "resnet18")),  # type: ignore[arg-type]
-    ("backbone: a class", lambda: CE(backbone=MLPScorer), ("backbone", "MLPScorer")),  # type: ignore[arg-type]
+    ("backbone: not a module", lambda: CE(backbone="resnet18"), ("backbone", "resnet18")),
+    ("backbone: a class", lambda: CE(backbone=MLPScorer), ("backbone", "MLPScorer")),
     ("backbone: no parameters", lambda: trained((X[:, :1], Y), nn.Flatten()), ("backbone", "Flatten")),
     ("backbone: two outputs", lambda: trained((X, Y), TwoOutputs()), ("TwoOutputs", "tuple")),
     ("backbone: many logits", lambda: trained((X, Y), nn.Linear(3, 5)), ("Linear", "(4, 5)")),
@@ -244,7 +244,7 @@ CALLS: tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...] = (
     ("checkpoint: missing", lambda: read_checkpoint("nothing.ckpt"), ("nothing.ckpt", "no such file")),
     ("data: unknown class", lambda: DigitsLT((11,)).split, ("positive_classes", "11")),
     ("data: all classes", lambda: DigitsLT(tuple(range(10))).split, ("positive_classes",)),
-    ("data: class name", lambda: DigitsLT(("three",)).split, ("positive_classes", "three")),
+    ("data: class name", lambda: DigitsLT(["three"]).split, ("positive_classes", "three")),  # type: ignore[list-item]
     ("data: no class", lambda: DigitsLT(()).split, ("positive_classes",)),
     ("data: shapes", lambda: GaussianLT(means=((0.0,), (1.0,)), stds=((1.0, 1.0),) * 2), ("means", "stds")),
     ("data: split file", lambda: DigitsLT(split_file="nothing.json").split, ("split_file", "nothing.json")),
