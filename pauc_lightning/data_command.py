@@ -23,10 +23,10 @@ from pauc_lightning.errors import InputError
 DESCRIPTION = """\
 Show the size of each part and class of a data set, next to the paper's, and why they differ.
 
-  pauc data -c configs/data/cifar10_lt_1.yaml
-  pauc data --data DigitsLT --data.init_args.seed=1 --export split.json
+  pauc data -c cifar10_lt_1
+  pauc data --data DigitsLT --data.seed=1 --export split.json
 
-Configs may have other sections, such as the model's; they are passed over.
+Other sections of the configs, such as the model, are ignored.
 """
 _FEW_CLASSES = 20
 # Like Any, for which the parser would instantiate what looks like a class.
@@ -67,9 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.export is not None:
         replaced = " It replaces the file that was there." if Path(config.export).exists() else ""
         data.export_split(config.export)
-        sys.stdout.write(
-            f"\nThe split is in {config.export}: use it with --data.init_args.split_file.{replaced}\n"
-        )
+        sys.stdout.write(f"\nThe split is in {config.export}: use it with --data.split_file.{replaced}\n")
 
 
 def _other_sections(arguments: list[str]) -> list[str]:
@@ -84,8 +82,8 @@ def _check_data_given(arguments: list[str]) -> None:
     is_named = any(argument.partition("=")[0].split(".")[0] == "--data" for argument in arguments)
     if not (is_asked_for_help or is_named or any("data" in content for content in _configs(arguments))):
         raise InputError(
-            "no data given: name a config that has a `data` section, such as -c configs/data/digits.yaml, or a class, "
-            "such as --data=DigitsLT."
+            "no data given: name a config that has a `data` section, such as `-c digits`, or a class, "
+            "such as `--data=DigitsLT`."
         )
 
 

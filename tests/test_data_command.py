@@ -39,7 +39,7 @@ def test_a_config_with_other_sections(capsys: pytest.CaptureFixture[str]) -> Non
 def test_export_and_reload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     split = tmp_path / "split.json"
     main(["--data", "DigitsLT", "--data.init_args.seed=7", "--export", str(split)])
-    assert "--data.init_args.split_file" in capsys.readouterr().out
+    assert "--data.split_file" in capsys.readouterr().out
     assert json.loads(split.read_text())["about"]["seed"] == 7
     loaded = DigitsLT(split_file=str(split))
     assert np.array_equal(loaded.split.test, DigitsLT(seed=7).split.test)

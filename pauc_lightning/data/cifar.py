@@ -74,7 +74,7 @@ class CIFAR10LT(PublishedImages):
             train, test = (original(self.root, train=is_train) for is_train in (True, False))
         except (RuntimeError, OSError) as error:
             raise InputError(
-                f"{folder} is not the original, or incomplete or damaged: delete it, and the next run makes it again "
+                f"{folder} is not the original, or is incomplete or damaged: delete it, and the next run restores it "
                 f"from {archive.name} in {self.root} or from {archive.url}. {self._other_source()}"
             ) from error
         images = np.concatenate([train.data, test.data]).transpose(0, 3, 1, 2)
@@ -86,9 +86,9 @@ class CIFAR10LT(PublishedImages):
         ratio = "null" if self.imbalance_ratio is None else self.imbalance_ratio
         return (
             "If you have the images as files, <folder>/<class>/<image>, no download is needed: "
-            "--data=ImageFolderLT --data.init_args.root=<folder> "
-            f"--data.init_args.positive_classes='{list(self.positive_classes)}' "
-            f"--data.init_args.imbalance_ratio={ratio}."
+            "--data=ImageFolderLT --data.root=<folder> "
+            f"--data.positive_classes='{list(self.positive_classes)}' "
+            f"--data.imbalance_ratio={ratio}."
         )
 
 

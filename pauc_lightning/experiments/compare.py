@@ -289,10 +289,12 @@ def _check_config(config: dict[str, Any]) -> None:
     """Refuse settings of ``pauc fit`` that name no data, or data whose split cannot be changed."""
     data = config.get("data")
     if not data:
-        raise InputError("No data were named: add a file, for example -c configs/data/digits.yaml.")
+        raise InputError(
+            "No data were named: add a config, for example `-c digits` (`pauc configs` lists them)."
+        )
     if "seed" not in data.get("init_args", {}):
         raise InputError(
             f"{data.get('class_path')} has no argument `seed`, by which pauc compare changes the split: add one."
         )
     if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
-        raise InputError("No backbone was named: add one, for example --model.backbone MLPScorer.")
+        raise InputError("No backbone was named: add one, for example `--model.backbone=MLPScorer`.")

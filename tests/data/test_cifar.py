@@ -126,8 +126,8 @@ def test_images_from_another_source_have_a_way(
 ) -> None:
     """Neither a folder of other files nor a missing connection is a dead end."""
     line = (
-        "--data=ImageFolderLT --data.init_args.root=<folder> "
-        r"--data.init_args.positive_classes='\[15, 19, 21, 32, 38\]' --data.init_args.imbalance_ratio=0.01"
+        "--data=ImageFolderLT --data.root=<folder> "
+        r"--data.positive_classes='\[15, 19, 21, 32, 38\]' --data.imbalance_ratio=0.01"
     )
     monkeypatch.setattr(
         CIFAR100LT, "torchvision_class", type("Gone", (CIFAR100,), {"url": server.url("gone")})
