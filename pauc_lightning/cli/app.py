@@ -163,7 +163,7 @@ class PaucCLI(LightningCLI):
             lines = "".join(f"\n  {key}: asked for {asked[key]!r}, using {used[key]!r}" for key in differing)
             print(
                 f"warning: the checkpoint {path} was made with other settings, and those are used:{lines}\n"
-                "To train on with new settings, start a new run with --model.init_args.init_weights=<checkpoint> "
+                "To train on with new settings, start a new run with --model.init_weights=<checkpoint> "
                 "instead of --ckpt_path.",
                 file=sys.stderr,
             )
