@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pauc_lightning.cli import main
+from pauc_lightning.cli import main, runs
 from pauc_lightning.data import DigitsLT
 from pauc_lightning.metrics.functional import binary_partial_auc
 
@@ -121,6 +121,59 @@ def test_a_resumed_run_goes_on_in_its_directory(capsys: pytest.CaptureFixture[st
     assert (folder / "config_1.yaml").read_text() == settings
     assert torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["global_step"] == 15
     assert [path.name for path in Path("runs/DigitsLT-CE").iterdir()] == ["version_0"]
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+def test_a_resume_that_is_refused_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The new settings used to be kept although they cannot work, so that the run could not be resumed any more."""
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=2")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    before = files_of(folder)
+    for option, words in {
+        "--trainer.max_epochs=1": "`trainer.max_epochs=1`, but the run has done 2 epochs already",
+        "--model.backbone.hidden=[3]": "does not fit CE",
+        "--model=AUCM": "`model=AUCM`, but",
+        "--data.seed=5": "the data are not those that the run was trained on: parts",
+        "--data.positive_classes=[1]": "the data are not those that the run was trained on: parts",
+    }.items():
+        assert words in refused(capsys, "resume", folder, "--trainer.max_epochs=3", option)
+        assert files_of(folder) == before, option
+
+
+def test_samples_that_were_trained_on_are_not_tested(capsys: pytest.CaptureFixture[str]) -> None:
+    """With another seed the test part holds training samples: the value was far too good, without a word."""
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    before = files_of(folder)
+    for command in ("test", "validate", "predict"):
+        assert "parts differ" in refused(capsys, command, folder, "--data.seed=5")
+    assert files_of(folder) == before
+    run("test", folder, "--data.batch_size=32", "--data.seed=0")
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that were resumed at once wrote both their epochs into one metrics.csv."""
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    before = files_of(folder)
+    monkeypatch.setattr(runs, "_LOCK_SECONDS", 0)
+    with runs.held(folder):
+        said = refused(capsys, "resume", folder, "--trainer.max_epochs=2")
+    assert f"{folder} is being trained by another process" in said
+    assert files_of(folder) == before
+    run("resume", folder, "--trainer.max_epochs=2")
+    assert curve(folder) == [("0", "4"), ("1", "9")]
+
+
+def test_the_best_value_is_called_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for monitor, title in {"val/auc": "AUC", "val/pauc": "OPAUC (FPR ≤ 0.3)"}.items():
+        fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1", f"--checkpoint.monitor={monitor}")
+        assert f"Best validation {title}: " in capsys.readouterr().out
 
 
 def test_another_checkpoint_than_the_last_begins_a_new_run() -> None:

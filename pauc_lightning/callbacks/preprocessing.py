@@ -80,5 +80,6 @@ def _compare(saved: dict[str, Any], current: dict[str, Any], path: Path) -> None
     what = ", ".join(different) + (f" ({few(changed)})" if changed else "")
     raise InputError(
         f"the data are not those that the run was trained on: {what} differ from {path}. Use the same file, `seed` and "
-        "settings of the data; to score other data, use `pauc predict <run> --input <file>`."
+        "settings of the data, as other parts may hold samples that the model has seen; to score other data, use "
+        "`pauc predict <run> --input <file>`."
     )

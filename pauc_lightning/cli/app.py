@@ -37,7 +37,7 @@ from pauc_lightning.callbacks import (
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import mistakes, report
 from pauc_lightning.cli.parser import PaucArgumentParser
-from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
+from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, held, release
 from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
@@ -52,8 +52,10 @@ _WANDB_SECONDS = 30
 class RunConfig(SaveConfigCallback):
     """Keeps the settings with the run. A resumed run's new settings replace them; the old ones get a number."""
 
+    _replacement: tuple[Path, str] | None = None
+
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write config.yaml, all of it or nothing, on the main process."""
+        """Write config.yaml, all of it or nothing, on the main process; a resumed run keeps its own until it trains."""
         directory = trainer.log_dir  # asks all ranks
         if self.already_saved or directory is None:
             return
@@ -65,10 +67,20 @@ class RunConfig(SaveConfigCallback):
             config.ckpt_path = None  # the settings start a new run; `pauc resume` finds the checkpoint itself
         path = Path(directory) / self.config_filename
         text = self.parser.dump(config, skip_none=False)
-        if path.is_file() and path.read_text() != text:
-            number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
-            path.rename(path.with_name(f"config_{number}.yaml"))
-        write_text(path, text)
+        if not path.is_file():
+            write_text(path, text)
+        elif path.read_text() != text:
+            self._replacement = path, text
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Keep the new settings of a resumed run, which fit its checkpoint and data: all of that has been checked."""
+        if self._replacement is None:
+            return
+        path, text = self._replacement
+        number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
+        write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
+        write_text(path, text)  # at no moment is the run without settings
+        self._replacement = None
 
 
 class PaucCLI(LightningCLI):
@@ -154,9 +166,14 @@ class PaucCLI(LightningCLI):
         checkpoint = read_checkpoint(path, to_resume=self.config["subcommand"] == "fit")
         if self._continued_run() is not None:
             self._first_step = int(checkpoint["global_step"])
-        asked = self._model_arguments()
+        asked, asked_method = self._model_arguments(), self._method()
         super()._parse_ckpt_path()
-        used = self._model_arguments()
+        used, method = self._model_arguments(), self._method()
+        if asked_method not in (None, method):
+            raise InputError(
+                f"`model={asked_method}`, but {path} is a checkpoint of {method}, and a run keeps its method. To train "
+                f"{asked_method} from these weights, start a new run: pauc fit ... --model.init_weights={path}"
+            )
         given = (key for key in asked if key in used and key not in LINKED_FROM_DATA)
         differing = [key for key in given if asked[key] != used[key]]
         if differing:
@@ -172,6 +189,11 @@ class PaucCLI(LightningCLI):
         subcommand = self.config.get("subcommand")
         config: Namespace = self.config[subcommand] if subcommand else self.config
         return config
+
+    def _method(self) -> str | None:
+        """The name of the model's class."""
+        model = self._subcommand_config().get("model")
+        return str(model["class_path"]).rpartition(".")[2] if model else None
 
     def _model_arguments(self) -> dict[str, Any]:
         model = self._subcommand_config().get("model")
@@ -270,7 +292,8 @@ class PaucCLI(LightningCLI):
     def fit(self, **kwargs: Any) -> None:
         """Train; a run that is refused leaves no directory, one that is stopped says how to go on."""
         try:
-            self.trainer.fit(**kwargs)
+            with self._alone_in_its_directory():
+                self.trainer.fit(**kwargs)
         except RunInterrupted as stopped:
             self._stop(stopped.signum)
         except SystemExit:
@@ -281,6 +304,16 @@ class PaucCLI(LightningCLI):
             if self.trainer.global_step == 0 and not self._first_step:
                 self._release_directory()
             raise
+
+    @contextmanager
+    def _alone_in_its_directory(self) -> Iterator[None]:
+        """Keep others from training in the same run at the same time, whose curves and checkpoints would mix."""
+        own = next((logger for logger in self.trainer.loggers if isinstance(logger, RunLogger)), None)
+        if own is None or not is_main_process():
+            yield
+            return
+        with held(Path(own.log_dir)):
+            yield
 
     def _release_directory(self) -> None:
         """Remove the directory of a command that was refused before it wrote anything of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import traceback
 from collections.abc import Iterator
 
@@ -32,7 +33,7 @@ def sentence(error: BaseException) -> str | None:
     """What to tell the user, or None if the error is this project's own and deserves its traceback."""
     for cause in _chain(error):
         if isinstance(cause, (InputError, MisconfigurationException)):
-            return str(cause)
+            return _shortened(str(cause)) or str(cause)
     for cause in _chain(error):
         if isinstance(cause, OSError) and cause.errno in _DISK:
             where = f"`{os.fsdecode(cause.filename)}`: " if cause.filename else ""
@@ -40,6 +41,15 @@ def sentence(error: BaseException) -> str | None:
         if isinstance(cause, MemoryError) or "can't allocate memory" in str(cause):
             return "There is not enough memory: lower `data.batch_size`, `data.eval_batch_size` or `data.num_workers`."
     return None
+
+
+def _shortened(message: str) -> str | None:
+    """Lightning's words for a run that is to end before the place it has reached, as a sentence with a remedy."""
+    found = re.search(r"checkpoint with current_epoch=(\d+), but .*max_epochs=(\d+)", message)
+    if found is None:
+        return None
+    done, wanted = found.groups()
+    return f"`trainer.max_epochs={wanted}`, but the run has done {done} epochs already: give a larger number."
 
 
 def not_built(error: BaseException) -> str:

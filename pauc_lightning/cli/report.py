@@ -27,12 +27,23 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int) -> Non
         )
     best, score = checkpoint.best_model_path, checkpoint.best_model_score
     if best and score is not None:
-        print(f"\nBest validation {model.region.title}: {float(score):.4f}\n  checkpoint  {relative(best)}")
+        print(
+            f"\nBest validation {_title(checkpoint.monitor, model)}: {float(score):.4f}\n"
+            f"  checkpoint  {relative(best)}"
+        )
     else:
         print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
     print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
     which = [] if best else ["--ckpt_path", "last"]
     print(f"Next:  {shlex.join(['pauc', 'test', directory, *which])}")
+
+
+def _title(monitor: str | None, model: PartialAUCModule) -> str:
+    """What the value by which checkpoints are compared is called."""
+    if monitor == "val/pauc":
+        return model.region.title
+    titles = {f"val/{region.name}": region.title for region in model.reported_regions()}
+    return titles.get(str(monitor), str(monitor))
 
 
 def after_evaluation(trainer: Trainer, model: PartialAUCModule, data: LightningDataModule, part: str) -> None:

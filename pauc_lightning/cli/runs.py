@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from pauc_lightning.cli.predict import translate_options
 from pauc_lightning.errors import InputError
@@ -14,7 +17,11 @@ from pauc_lightning.errors import InputError
 COMMANDS = ("resume", "test", "validate", "predict")
 """Commands that take a run directory as their first argument."""
 
-_LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json"}
+_LOCK = ".lock"
+_LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
+
+_LOCK_SECONDS = 10
+"""Longer than the workers of a killed run live on (5 s), which hold its lock as well."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,28 @@ def claim_version(folder: Path) -> int:
             raise
         return version
     raise AssertionError("unreachable")
+
+
+@contextmanager
+def held(run: Path) -> Iterator[None]:
+    """Train in a run as the only process; the system ends the hold of a process that is killed.
+
+    Args:
+        run: The run's directory, which exists.
+    """
+    lock = FileLock(run / _LOCK)
+    try:
+        lock.acquire(timeout=_LOCK_SECONDS)
+    except Timeout:
+        raise InputError(
+            f"The run {relative(run)} is being trained by another process: wait until that has ended, or stop it first."
+        ) from None
+    except (OSError, NotImplementedError):
+        pass  # a file system without locks, or one that cannot be written, which is said when the run is to be saved
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def release(path: Path) -> None:

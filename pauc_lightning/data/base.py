@@ -36,7 +36,7 @@ from pauc_lightning.data.samplers import (
     StratifiedBatchSampler,
     check_positive_fraction,
 )
-from pauc_lightning.data.splits import fingerprint, load_split, save_split
+from pauc_lightning.data.splits import fingerprint, load_split, parts_fingerprint, save_split
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
 
@@ -190,6 +190,7 @@ class LongTailDataModule(LightningDataModule, ABC):
             "train_size": self.train_size,
             "prior": self.prior,
             "input_shape": list(self.input_shape),
+            "parts": parts_fingerprint(self._fingerprint, self.split, self.targets),
         }
 
     # ------------------------------------------------------------------ what is known before training

@@ -30,6 +30,22 @@ def fingerprint(labels: NDArray[np.int64], sample_names: Sequence[str] = ()) -> 
     return digest.hexdigest()
 
 
+def parts_fingerprint(source: str, split: Split, targets: NDArray[np.int64]) -> str:
+    """A checksum of which samples are in which part, and which of them are positive.
+
+    Args:
+        source: The :func:`fingerprint` of the source.
+        split: The parts.
+        targets: 1 for a positive, 0 for a negative, for every sample of the source.
+    """
+    digest = hashlib.sha256(source.encode())
+    for name, part in split.items():
+        digest.update(f"{name} {len(part)}".encode())
+        digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        digest.update(np.ascontiguousarray(targets[part], dtype="<i8").tobytes())
+    return digest.hexdigest()
+
+
 def save_split(path: Path, split: Split, source: str, about: Mapping[str, Any]) -> None:
     """Write a split as JSON: for each part, the positions of its samples in the source.
 
