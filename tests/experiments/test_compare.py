@@ -385,7 +385,7 @@ def test_a_mistake_ends_in_a_sentence_before_anything_is_trained(
 def test_a_comparison_without_data_or_backbone_names_what_to_add(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-c digits" in refused(capsys, "compare", "--methods", "ce")
     message = refused(capsys, "compare", "--methods", "ce", "--data=DigitsLT")
-    assert "--model.backbone MLPScorer" in message
+    assert "--model.backbone=MLPScorer" in message
     message = refused(capsys, "compare", "-c", "configs/data/tabular.yaml", "--methods", "ce")
     assert "path" in message
     assert not Path("runs").exists()
