@@ -204,7 +204,7 @@ TRAPS = {
     "hardlink.tar": (tar_with(member("top/link", tarfile.LNKTYPE, "top/a.txt")), "a hard link, 'top/link'"),
     "device.tar": (tar_with(member("top/null", tarfile.CHRTYPE)), "a device or pipe, 'top/null'"),
     "pipe.tar": (tar_with(member("top/pipe", tarfile.FIFOTYPE)), "a device or pipe"),
-    "absolute.tar": (tar_with(member("/tmp/outside.txt")), "leads out of its folder, '/tmp/outside.txt'"),
+    "absolute.tar": (tar_with(member("/absolute/outside.txt")), "leads out of its folder, '/absolute/outside.txt'"),
     "parent.tar": (tar_with(member("top/../../outside.txt")), "leads out of its folder"),
     "bomb.tar": (tar_with(member("top/zeros", size=3_000_000)), "more than 2,000,000 bytes"),
     "many.tar": (
@@ -212,7 +212,7 @@ TRAPS = {
         "more than 2,000,000 bytes",
     ),
     "symlink.zip": (zip_link(), "a symbolic link, 'top/link'"),
-    "absolute.zip": (zip_of({"/tmp/outside.txt": b""}), "leads out of its folder"),
+    "absolute.zip": (zip_of({"/absolute/outside.txt": b""}), "leads out of its folder"),
     "parent.zip": (zip_of({"top/a.txt": b"", "../outside.txt": b"trap"}), "leads out of its folder"),
     "bomb.zip": (zip_of({"top/a.txt": b"", "top/zeros": bytes(3_000_000)}), "more than 2,000,000 bytes"),
 }
@@ -228,7 +228,7 @@ def test_a_trap_is_refused_and_nothing_of_it_remains(server: FileServer, tmp_pat
         fetch_and_unpack(archive, folder, "top")
     assert names(folder) == {name}
     assert not list(tmp_path.rglob("outside.txt"))
-    assert not Path("/tmp/outside.txt").exists()
+    assert not Path("/absolute/outside.txt").exists()
 
 
 def test_an_encrypted_archive_is_refused(server: FileServer, tmp_path: Path) -> None:
