@@ -21,7 +21,7 @@ Score samples with the best model of a run, one row per sample in the order of t
   --input FILE|FOLDER  New data, labels not needed: a .csv, .tsv or .parquet file for a model of tables, a folder
                        for a model of images. All of it is scored, with the scaling, categories and columns of the run.
   --output FILE        Where the scores go, .csv or .parquet; without it, a new folder in the run. An existing file is
-                       refused.
+                       refused without --overwrite.
   --overwrite          Replace an existing file.
   --id COLUMN          A column of the table that is copied beside the scores; without it, the run's `id_column`.
 
@@ -51,6 +51,10 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
     except ArgumentError as error:
         raise InputError(f"`{error.argument_name}` needs a value: see `pauc predict --help`.") from error
     settings = []
+    if given.input and given.output and os.path.realpath(given.input) == os.path.realpath(given.output):
+        raise InputError(
+            f"`--output {given.output}` is the input, which would be lost: give the scores another name."
+        )
     if given.input is not None:
         settings += [f"--data.init_args.predict_input={given.input}", _preprocessing(run)]
     if given.output is not None:

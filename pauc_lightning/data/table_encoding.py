@@ -22,6 +22,9 @@ Missing = Literal["error", "impute"]
 
 _MOST_CATEGORIES = 1000
 # Text with more values than both is taken for names or free text, unless the user says that it is categories.
+_LARGEST = 1e38
+"""Numbers up to this size, and the difference of two of them, fit into float32."""
+
 _FEW_VALUES = 20
 _ROWS_PER_VALUE = 5
 # Text of which so much can be read as numbers is taken for numbers with mistakes.
@@ -294,11 +297,12 @@ def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
 
 
 def _refuse_infinite(numbers: NDArray[np.float64], name: str, file: str) -> None:
-    n = int(np.isinf(numbers).sum())
+    """Refuse numbers that are infinite, or would be in float32."""
+    n = int((np.abs(numbers) > _LARGEST).sum())
     if n:
         raise InputError(
-            f"column {name!r} of {file} has infinite values in {n} rows: replace them, or train with the column in "
-            "`ignore`."
+            f"column {name!r} of {file} has values in {n} rows that are infinite or beyond {_LARGEST:.0e}: replace or "
+            "rescale them, or train with the column in `ignore`."
         )
 
 

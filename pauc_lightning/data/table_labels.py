@@ -121,8 +121,8 @@ def known_targets(
     new = sorted({str(value) for value in column[(result == UNKNOWN) & ~is_missing].tolist()})
     if new:
         rank_zero_warn(
-            f"{file}: the label {str(column.name)!r} is {few(new)} in some rows, which it never was in training; their "
-            "label is left empty in the predictions."
+            f"{file}: the label {str(column.name)!r} has values that it never had in training ({few(new)}); the "
+            "predictions of these rows have no label."
         )
     return result
 

@@ -134,7 +134,10 @@ def test_what_is_unusual_is_said_once(
     said = [str(warning.message) for warning in recwarn.list]
     assert sum("city (3 rows: Paris)" in text for text in said) == 1
     assert not any("ward" in text or "code" in text for text in said)
-    assert sum("the label 'outcome' is perhaps" in text for text in said) == 1
+    assert (
+        sum("the label 'outcome' has values that it never had in training (perhaps)" in text for text in said)
+        == 1
+    )
     result = scores(tmp_path / "scores.csv")
     assert list(result.columns) == ["index", "label", "score"]
     assert result["label"].isna().tolist() == [True, True] + [False] * 38
@@ -157,7 +160,7 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
         ("text", old, "column 'age' of .* has 'old' in 1 of 40 rows, where the model was trained on numbers"),
         ("date", frame.assign(age=pd.Timestamp("2020-01-01")), "column 'age' of .* has '2020-01-01"),
         ("missing", frame.assign(age=[None, *frame["age"][1:]]), r"missing in the columns age \(1\)"),
-        ("infinite", frame.assign(age=np.inf), "column 'age' .* infinite values in 40 rows"),
+        ("infinite", frame.assign(age=np.inf), "column 'age' .* values in 40 rows that are infinite"),
         ("empty", frame[:0], "has no rows"),
     ):
         path = tmp_path / f"{name}.csv"
@@ -167,6 +170,9 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
     good: dict[str, Any] = {"input": tmp_path / "good.csv"}
     assert "no such file" in refused(capsys, run, input=tmp_path / "none.csv")
     assert "exists: choose another name" in refused(capsys, run, **good, output=tmp_path / "mine.csv")
+    before_input = (tmp_path / "good.csv").read_bytes()
+    assert "is the input" in refused(capsys, run, "--overwrite", **good, output=tmp_path / "good.csv")
+    assert (tmp_path / "good.csv").read_bytes() == before_input
     assert "must end in .csv or .parquet" in refused(capsys, run, **good, output=tmp_path / "scores.txt")
     assert "`id_column=name` is not a column" in refused(capsys, run, **good, id="name")
     assert "`--input` needs a value" in refused(capsys, run, "--input")

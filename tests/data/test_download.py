@@ -204,7 +204,10 @@ TRAPS = {
     "hardlink.tar": (tar_with(member("top/link", tarfile.LNKTYPE, "top/a.txt")), "a hard link, 'top/link'"),
     "device.tar": (tar_with(member("top/null", tarfile.CHRTYPE)), "a device or pipe, 'top/null'"),
     "pipe.tar": (tar_with(member("top/pipe", tarfile.FIFOTYPE)), "a device or pipe"),
-    "absolute.tar": (tar_with(member("/absolute/outside.txt")), "leads out of its folder, '/absolute/outside.txt'"),
+    "absolute.tar": (
+        tar_with(member("/absolute/outside.txt")),
+        "leads out of its folder, '/absolute/outside.txt'",
+    ),
     "parent.tar": (tar_with(member("top/../../outside.txt")), "leads out of its folder"),
     "bomb.tar": (tar_with(member("top/zeros", size=3_000_000)), "more than 2,000,000 bytes"),
     "many.tar": (

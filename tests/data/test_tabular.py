@@ -176,7 +176,8 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
         ([f"name {i}" for i in range(N)], "has 200 different texts in 200 rows.*`ignore`.*`id_column`"),
         ([f"{i % 190}" for i in range(N)], "has 190 different texts"),
         (pd.date_range("2020-01-01", periods=N), "has the type datetime64.*neither a number nor a category"),
-        ([*range(N - 1), np.inf], "infinite values"),
+        ([*range(N - 1), np.inf], "values in 1 rows that are infinite"),
+        ([*range(N - 1), 1e300], r"infinite or beyond 1e\+38"),
     ],
 )
 def test_columns_that_are_no_inputs(
