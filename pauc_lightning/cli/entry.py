@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 from pauc_lightning import __version__, data_command
 from pauc_lightning.benchmarks import command as benchmark_command
-from pauc_lightning.cli import configs_command, predict
+from pauc_lightning.cli import configs_command
 from pauc_lightning.cli.app import PaucCLI
 from pauc_lightning.cli.configs import find_and_check
 from pauc_lightning.cli.help_text import COMMANDS, OVERVIEW, shorten
 from pauc_lightning.cli.mistakes import sentence
 from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.cli.runs import HELP as RUN_HELP
 from pauc_lightning.cli.runs import translate
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import compare
@@ -49,10 +50,15 @@ def main(args: Sequence[str] | None = None) -> None:
         elif arguments[:1] == ["compare"]:
             compare.main(arguments[1:], run_pauc=main)
         else:
+            if arguments[1:] in (["-h"], ["--help"]):
+                print(RUN_HELP.get(arguments[0], ""), end="")
             _run_cli(find_and_check(translate(arguments)))  # the run's own config is checked, too
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         raise SystemExit(130) from None
+    except BrokenPipeError:  # `pauc fit --help | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the exit would complain again
+        raise SystemExit(0) from None
     except Exception as error:
         message = None if os.environ.get("PAUC_TRACEBACK") else sentence(error)
         if message is None:
@@ -76,8 +82,6 @@ def _run_cli(arguments: Sequence[str]) -> None:
     if not any(argument.endswith("help") for argument in arguments):
         PaucCLI(arguments)
         return
-    if arguments[0] == "predict" and not any(argument.endswith(".help") for argument in arguments):
-        print(predict.HELP, end="")
     text = io.StringIO()
     try:
         with contextlib.redirect_stdout(text):

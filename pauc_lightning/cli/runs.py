@@ -11,13 +11,49 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pauc_lightning.cli.predict import translate_options
+from pauc_lightning.cli import predict
 from pauc_lightning.errors import InputError
 
 COMMANDS = ("resume", "test", "validate", "predict")
 """Commands that take a run directory as their first argument."""
 
 _LOCK = ".lock"
+HELP = {
+    "resume": """\
+usage: pauc resume RUN [options]
+
+Go on with a run that was stopped, exactly where it was.
+
+  pauc resume runs/DigitsLT-CE/version_0
+  pauc resume runs/DigitsLT-CE/version_0 --trainer.max_epochs=100
+
+The other options are those of pauc fit:
+
+""",
+    "test": """\
+usage: pauc test RUN [--ckpt_path best|last|FILE] [options]
+
+Evaluate the best model of a run on the test part.
+
+  pauc test runs/DigitsLT-CE/version_0
+
+The other options are those of all commands:
+
+""",
+    "validate": """\
+usage: pauc validate RUN [--ckpt_path best|last|FILE] [options]
+
+Evaluate the best model of a run on the validation part.
+
+  pauc validate runs/DigitsLT-CE/version_0
+
+The other options are those of all commands:
+
+""",
+    "predict": predict.HELP,
+}
+"""What the help of a command on a run begins with."""
+
 _LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
 
 _LOCK_SECONDS = 10
@@ -118,7 +154,7 @@ def translate(arguments: Sequence[str]) -> list[str]:
     if command == "resume":
         return ["fit", "-c", config, "--ckpt_path", "last", *options]
     if command == "predict":
-        options = translate_options(directory.path, options)
+        options = predict.translate_options(directory.path, options)
     return [command, "-c", config, "--ckpt_path", "best", *options]
 
 
