@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType
+from collections.abc import Mapping
+from types import FrameType, MappingProxyType
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -30,10 +31,13 @@ class GracefulStop(Callback):
     stops at once. With several processes all of them stop after the same batch, whichever got the signal.
     """
 
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    _DEFAULTS: Mapping[signal.Signals, Any] = MappingProxyType(
+        {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    )
 
     def __init__(self) -> None:
         self._received = 0
+        self._taken: list[signal.Signals] = []
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Take over the signals from Lightning, which gives them back to their owners when training is over.
@@ -41,14 +45,17 @@ class GracefulStop(Callback):
         Its own handler of SIGTERM calls a collective at whatever moment the signal arrives, which can hang.
         """
         self._received = 0
+        self._taken = []
         if threading.current_thread() is threading.main_thread():
-            for signum in self._SIGNALS:
+            # What the process was told to ignore, as shells tell background jobs to ignore Ctrl-C, stays ignored.
+            self._taken = [s for s in self._DEFAULTS if signal.getsignal(s) is not signal.SIG_IGN]
+            for signum in self._taken:
                 signal.signal(signum, self._remember)
 
     def _remember(self, signum: int, frame: FrameType | None) -> None:
         self._received = signum
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for taken in self._taken:
+            signal.signal(taken, self._DEFAULTS[taken])
         rank_zero_info(
             f"\nReceived {signal.Signals(signum).name}: stopping after this batch (again: stop at once)."
         )

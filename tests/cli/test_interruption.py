@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ class StopAt(Callback):
             for _ in range(self.times):
                 signal.raise_signal(self.signum)
 """
+
+
+@pytest.fixture(autouse=True)
+def _sigint_is_not_ignored() -> Iterator[None]:
+    """A shell that starts the tests in the background makes them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)
@@ -86,3 +95,11 @@ def test_a_second_signal_stops_at_once(capsys: pytest.CaptureFixture[str]) -> No
     assert "Go on with:  pauc resume runs/parts/version_0" in said
     last = torch.load("runs/parts/version_0/checkpoints/last.ckpt", weights_only=True)
     assert last["global_step"] == 5  # that of the last epoch's end: step 7 had begun
+
+
+def test_a_signal_that_the_process_ignores_stays_ignored() -> None:
+    """As in `pauc fit ... &` of a script: Ctrl-C at the terminal is not meant for it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    folder = fit("background", *stopped_at(7, signal.SIGINT))
+    assert torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["global_step"] == 20
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
