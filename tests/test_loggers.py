@@ -24,7 +24,9 @@ def test_what_came_after_the_checkpoint_is_dropped_and_the_rest_kept(tmp_path: P
     log(first, 9, val_pauc=0.25)
     first.save()
     for step in range(10, 15):
-        log(first, step, train_loss=99.0)
+        log(
+            first, step, train_loss=99.0, train_other=1.0
+        )  # other columns, so that no later row replaces them
     first.save()
 
     second = RunLogger(tmp_path, first_step=10)  # killed at step 15, resumed from a checkpoint at step 10
