@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import PAUCI, UPAUCI
+from pauc_lightning.objectives import PAUCILoss, UPAUCILoss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 """``(scores, target, index) -> loss``, each of the batch's length."""
@@ -25,13 +25,15 @@ LOSSES: dict[str, Callable[[int], Loss]] = {
     "binary cross-entropy, logits": lambda n: (
         lambda scores, target, index: F.binary_cross_entropy_with_logits(scores, target)
     ),
-    "PAUCI, one-way": lambda n: PAUCI(0.3, prior=0.5),
-    "PAUCI, two-way": lambda n: PAUCI(0.3, 0.7, prior=0.5),
-    "PAUCI, two-way, multipliers": lambda n: PAUCI(0.3, 0.7, prior=0.5, constraint="lagrangian"),
-    "UPAUCI, one-way": lambda n: UPAUCI(0.3, prior=0.5),
-    "UPAUCI, two-way": lambda n: UPAUCI(0.3, 0.7, prior=0.5),
-    "UPAUCI, two-way, multipliers": lambda n: UPAUCI(0.3, 0.7, prior=0.5, constraint="lagrangian"),
-    "UPAUCI, two-way, stored weights": lambda n: UPAUCI(0.3, 0.7, prior=0.5, weights="ascent", train_size=n),
+    "PAUCI, one-way": lambda n: PAUCILoss(0.3, prior=0.5),
+    "PAUCI, two-way": lambda n: PAUCILoss(0.3, 0.7, prior=0.5),
+    "PAUCI, two-way, multipliers": lambda n: PAUCILoss(0.3, 0.7, prior=0.5, constraint="lagrangian"),
+    "UPAUCI, one-way": lambda n: UPAUCILoss(0.3, prior=0.5),
+    "UPAUCI, two-way": lambda n: UPAUCILoss(0.3, 0.7, prior=0.5),
+    "UPAUCI, two-way, multipliers": lambda n: UPAUCILoss(0.3, 0.7, prior=0.5, constraint="lagrangian"),
+    "UPAUCI, two-way, stored weights": lambda n: UPAUCILoss(
+        0.3, 0.7, prior=0.5, weights="ascent", train_size=n
+    ),
 }
 """What is timed: for a batch of n instances, the loss that each line of the table names."""
 

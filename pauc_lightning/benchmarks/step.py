@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.models import ResNet18
-from pauc_lightning.objectives import PAUCI, UPAUCI
+from pauc_lightning.objectives import PAUCILoss, UPAUCILoss
 from pauc_lightning.optim import ASGDA
 
 Step = Callable[[], object]
@@ -35,7 +35,7 @@ def _steps(images: Tensor, target: Tensor) -> dict[str, Step]:
 
         return _step(optimizer, loss)
 
-    def asgda(objective: PAUCI | UPAUCI, iota: float = 3.0) -> Step:
+    def asgda(objective: PAUCILoss | UPAUCILoss, iota: float = 3.0) -> Step:
         network = ResNet18().to(images.device)
         objective.to(images.device)
         groups = [{"params": list(network.parameters()), "weight_decay": 1e-4}, *objective.param_groups()]
@@ -48,9 +48,9 @@ def _steps(images: Tensor, target: Tensor) -> dict[str, Step]:
 
     return {
         "cross-entropy, SGD": sgd(),
-        "PAUCI, ASGDA": asgda(PAUCI(0.3, prior=0.5)),
-        "UPAUCI two-way, ASGDA": asgda(UPAUCI(0.3, 0.7, prior=0.5)),
-        "UPAUCI, ASGDA, rho = 1": asgda(UPAUCI(0.3, prior=0.5), iota=1000.0),
+        "PAUCI, ASGDA": asgda(PAUCILoss(0.3, prior=0.5)),
+        "UPAUCI two-way, ASGDA": asgda(UPAUCILoss(0.3, 0.7, prior=0.5)),
+        "UPAUCI, ASGDA, rho = 1": asgda(UPAUCILoss(0.3, prior=0.5), iota=1000.0),
     }
 
 

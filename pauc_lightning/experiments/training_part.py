@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pauc_lightning.files import write_text
 from pauc_lightning.metrics.functional import binary_partial_auc
-from pauc_lightning.objectives import UPAUCI
+from pauc_lightning.objectives import UPAUCILoss
 from pauc_lightning.region import Region
 
 QUANTITIES = {
@@ -59,7 +59,7 @@ def squared_risk(scores: Tensor, labels: Tensor, region: Region) -> float:
         >>> squared_risk(torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1.0, 0.0, 0.0]), Region(max_fpr=0.5))
         0.4900000...
     """
-    objective = UPAUCI(region.max_fpr, region.min_tpr, omega=0.0).double()
+    objective = UPAUCILoss(region.max_fpr, region.min_tpr, omega=0.0).double()
     objective.initialize_(scores.double(), labels)
     with torch.no_grad():
         return 1 + float(objective(scores.double(), labels))

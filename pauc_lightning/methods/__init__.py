@@ -6,7 +6,7 @@ from pauc_lightning.methods.auc_m import AUCM
 from pauc_lightning.methods.auc_poly import AUCPoly
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.ce import CE
-from pauc_lightning.methods.minibatch import MB
+from pauc_lightning.methods.mb import MB
 from pauc_lightning.methods.pauci import PAUCI
 from pauc_lightning.methods.sopa import SOPA
 from pauc_lightning.methods.sopa_s import SOPAS

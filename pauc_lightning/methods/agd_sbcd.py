@@ -10,10 +10,9 @@ from torch.optim import Optimizer
 
 from pauc_lightning.arguments import check_integer, check_number
 from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
-from pauc_lightning.objectives import AGDSBCDObjective
+from pauc_lightning.objectives import AGDSBCDLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
-from pauc_lightning.optim import AGDSBCD as AGDSBCDOptimizer
-from pauc_lightning.optim import InnerLoops
+from pauc_lightning.optim import AGDSBCDOptimizer, InnerLoops
 
 
 class AGDSBCD(StatefulPairwiseMethod):
@@ -49,7 +48,7 @@ class AGDSBCD(StatefulPairwiseMethod):
         self.mu = mu
         self.gamma = gamma
         self.loops = InnerLoops(first_loop)
-        self.objective = AGDSBCDObjective(
+        self.objective = AGDSBCDLoss(
             self.required_train_size(),
             self.region.max_fpr,
             self.loops,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.auc_weighted import AUCWeightedMethod
-from pauc_lightning.objectives import AUCExp as AUCExpObjective
+from pauc_lightning.objectives import AUCExpLoss
 
 
 class AUCExp(AUCWeightedMethod):
@@ -23,4 +23,4 @@ class AUCExp(AUCWeightedMethod):
 
     def __init__(self, *, gamma: float = 8.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = AUCExpObjective(self.region.is_two_way, gamma, unweighted_epochs)
+        self.objective = AUCExpLoss(self.region.is_two_way, gamma, unweighted_epochs)

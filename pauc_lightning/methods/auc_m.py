@@ -10,7 +10,7 @@ from torch.optim import SGD, Optimizer
 from pauc_lightning.arguments import check_flag
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.nonfinite import check_training_scores
-from pauc_lightning.objectives import AUCM as AUCMObjective
+from pauc_lightning.objectives import AUCMLoss
 
 
 class AUCM(PartialAUCModule):
@@ -24,13 +24,13 @@ class AUCM(PartialAUCModule):
         kwargs: See the arguments shared by all methods.
     """
 
-    objective: AUCMObjective
+    objective: AUCMLoss
 
     def __init__(self, *, closed_form_start: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_flag("closed_form_start", closed_form_start)
         self.closed_form_start = closed_form_start
-        self.objective = AUCMObjective(prior=self.prior)
+        self.objective = AUCMLoss(prior=self.prior)
 
     def configure_method_optimizer(self) -> Optimizer:
         """SGD that descends on the backbone, a and b and ascends on alpha; only the backbone decays."""

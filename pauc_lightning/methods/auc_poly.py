@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.auc_weighted import AUCWeightedMethod
-from pauc_lightning.objectives import AUCPoly as AUCPolyObjective
+from pauc_lightning.objectives import AUCPolyLoss
 
 
 class AUCPoly(AUCWeightedMethod):
@@ -23,4 +23,4 @@ class AUCPoly(AUCWeightedMethod):
 
     def __init__(self, *, gamma: float = 1.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = AUCPolyObjective(self.region.is_two_way, gamma, unweighted_epochs)
+        self.objective = AUCPolyLoss(self.region.is_two_way, gamma, unweighted_epochs)

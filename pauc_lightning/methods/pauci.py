@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.minimax import MinimaxMethod
-from pauc_lightning.objectives import PAUCI as PAUCIObjective
+from pauc_lightning.objectives import PAUCILoss
 from pauc_lightning.objectives.minimax import Constraint
 
 
@@ -24,7 +24,7 @@ class PAUCI(MinimaxMethod):
         self, *, kappa: float = 2.0, omega: float = 0.0, constraint: Constraint = "projection", **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.objective = PAUCIObjective(
+        self.objective = PAUCILoss(
             self.region.max_fpr,
             self.region.min_tpr,
             prior=self.prior,

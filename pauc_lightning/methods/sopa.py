@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
-from pauc_lightning.objectives import SOPA as SOPAObjective
+from pauc_lightning.objectives import SOPALoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
 
@@ -30,7 +30,7 @@ class SOPA(StatefulPairwiseMethod):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.objective = SOPAObjective(
+        self.objective = SOPALoss(
             self.required_train_size(),
             self.region.max_fpr,
             self.region.min_tpr,

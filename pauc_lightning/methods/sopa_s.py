@@ -8,7 +8,7 @@ from torch.optim import SGD, Optimizer
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
-from pauc_lightning.objectives import SOPAS as SOPASObjective
+from pauc_lightning.objectives import SOPASLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
 
@@ -43,7 +43,7 @@ class SOPAS(StatefulPairwiseMethod):
         super().__init__(**kwargs)
         check_number("gradient_rate", gradient_rate, above=0, at_most=1, hint="the paper uses 0.9")
         self.gradient_rate = gradient_rate
-        self.objective = SOPASObjective(
+        self.objective = SOPASLoss(
             self.required_train_size(),
             two_way=self.region.is_two_way,
             lambda_=lambda_,

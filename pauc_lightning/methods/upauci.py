@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from pauc_lightning.methods.minimax import MinimaxMethod
-from pauc_lightning.objectives import UPAUCI as UPAUCIObjective
+from pauc_lightning.objectives import UPAUCILoss
 from pauc_lightning.objectives.minimax import Constraint
 from pauc_lightning.objectives.upauci import Weights
 
@@ -25,7 +25,7 @@ class UPAUCI(MinimaxMethod):
         kwargs: See the arguments shared by the minimax methods.
     """
 
-    objective: UPAUCIObjective
+    objective: UPAUCILoss
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class UPAUCI(MinimaxMethod):
     ) -> None:
         super().__init__(**kwargs)
         self.needs_index = weights == "ascent"
-        self.objective = UPAUCIObjective(
+        self.objective = UPAUCILoss(
             self.region.max_fpr,
             self.region.min_tpr,
             prior=self.prior,

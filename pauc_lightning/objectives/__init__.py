@@ -1,25 +1,25 @@
 """Losses of scores and labels, in plain torch: no Lightning, no input or output."""
 
-from pauc_lightning.objectives.agd_sbcd import AGDSBCDObjective
-from pauc_lightning.objectives.auc_exp import AUCExp
-from pauc_lightning.objectives.auc_m import AUCM
-from pauc_lightning.objectives.auc_poly import AUCPoly
-from pauc_lightning.objectives.minibatch import MiniBatch
+from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
+from pauc_lightning.objectives.auc_exp import AUCExpLoss
+from pauc_lightning.objectives.auc_m import AUCMLoss
+from pauc_lightning.objectives.auc_poly import AUCPolyLoss
+from pauc_lightning.objectives.mb import MBLoss
 from pauc_lightning.objectives.minimax import MinimaxObjective
-from pauc_lightning.objectives.pauci import PAUCI
-from pauc_lightning.objectives.sopa import SOPA
-from pauc_lightning.objectives.sopa_s import SOPAS
-from pauc_lightning.objectives.upauci import UPAUCI
+from pauc_lightning.objectives.pauci import PAUCILoss
+from pauc_lightning.objectives.sopa import SOPALoss
+from pauc_lightning.objectives.sopa_s import SOPASLoss
+from pauc_lightning.objectives.upauci import UPAUCILoss
 
 __all__ = [
-    "AUCM",
-    "PAUCI",
-    "SOPA",
-    "SOPAS",
-    "UPAUCI",
-    "AGDSBCDObjective",
-    "AUCExp",
-    "AUCPoly",
-    "MiniBatch",
+    "AGDSBCDLoss",
+    "AUCExpLoss",
+    "AUCMLoss",
+    "AUCPolyLoss",
+    "MBLoss",
     "MinimaxObjective",
+    "PAUCILoss",
+    "SOPALoss",
+    "SOPASLoss",
+    "UPAUCILoss",
 ]

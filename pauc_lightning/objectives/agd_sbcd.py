@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.minibatch import partial_risk
+from pauc_lightning.objectives.mb import partial_risk
 from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
 from pauc_lightning.objectives.sopa import weigh_above
 from pauc_lightning.objectives.surrogate import SurrogateName, get_surrogate
@@ -15,7 +15,7 @@ from pauc_lightning.optim.agd_sbcd import InnerLoops
 from pauc_lightning.region import Region
 
 
-class AGDSBCDObjective(StatefulPairwiseObjective):
+class AGDSBCDLoss(StatefulPairwiseObjective):
     """The objective's part of AGD-SBCD (Yao, Lin and Yang 2022): loss and thresholds of an inner iteration.
 
     With one threshold λ_i per positive (initially 0) and p_ij = 1[ℓ_ij > λ_i], iteration t of loop k computes
@@ -25,7 +25,7 @@ class AGDSBCDObjective(StatefulPairwiseObjective):
     When the loop ends the thresholds, too, are set to the mean of the loop's T_k new iterates (unvisited
     thresholds count with the value they have). T_k is known, so the mean costs no more than the visits: a
     step made in iteration t is part of T_k − t of the T_k iterates. Train it with
-    :class:`pauc_lightning.optim.AGDSBCD` and the same ``loops``.
+    :class:`pauc_lightning.optim.AGDSBCDOptimizer` and the same ``loops``.
 
     An index that occurs twice in a batch makes two steps, both computed at the state before the batch and
     added up. In ``eval()`` mode the loss is β times the batch's exact partial risk, which is what the loss above

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pauc_lightning.objectives.auc_weighted import AUCWeighted
+from pauc_lightning.objectives.auc_weighted import AUCWeightedObjective
 
 
-class AUCExp(AUCWeighted):
+class AUCExpLoss(AUCWeightedObjective):
     """AUC-exp (Yang et al. 2021): φ(t) = 1 − e^{−γt}.
 
     Args:

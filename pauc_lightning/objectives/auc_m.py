@@ -12,7 +12,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.objectives.checks import as_batch, check_labels, check_normalizer, check_scores
 
 
-class AUCM(nn.Module):
+class AUCMLoss(nn.Module):
     """The saddle-point objective of Ying et al. 2016 (AUC-M), blind to the region.
 
     With p the fraction of positives, the mean over the batch of
@@ -92,7 +92,7 @@ class AUCM(nn.Module):
             lr_ascent: Step size of alpha; left out, the optimizer's.
 
         Example:
-            >>> network, loss_fn = nn.Linear(5, 1), AUCM(prior=0.1)
+            >>> network, loss_fn = nn.Linear(5, 1), AUCMLoss(prior=0.1)
             >>> sgd = torch.optim.SGD([{"params": network.parameters()}, *loss_fn.param_groups()], lr=0.01)
             >>> [group["maximize"] for group in sgd.param_groups]
             [False, False, True]

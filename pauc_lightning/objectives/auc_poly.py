@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from pauc_lightning.objectives.auc_weighted import AUCWeighted
+from pauc_lightning.objectives.auc_weighted import AUCWeightedObjective
 
 
-class AUCPoly(AUCWeighted):
+class AUCPolyLoss(AUCWeightedObjective):
     """AUC-poly (Yang et al. 2021): φ(t) = (t + 10⁻⁶)^γ; the offset keeps the slope at 0 finite.
 
     Args:

@@ -32,7 +32,7 @@ def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Te
     )
 
 
-class AUCWeighted(PairwiseObjective):
+class AUCWeightedObjective(PairwiseObjective):
     """What AUC-poly and AUC-exp (Yang et al. 2021) share; they differ in the weight φ.
 
     loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) for TPAUC or v⁺ = 1 for

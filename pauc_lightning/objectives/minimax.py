@@ -285,9 +285,9 @@ class MinimaxObjective(nn.Module, ABC):
             lr_ascent: Step size of γ; left out, the optimizer's `lr_ascent`.
 
         Example:
-            >>> from pauc_lightning.objectives import PAUCI
+            >>> from pauc_lightning.objectives import PAUCILoss
             >>> from pauc_lightning.optim import ASGDA
-            >>> network, loss_fn = torch.nn.Linear(5, 1), PAUCI(max_fpr=0.3)
+            >>> network, loss_fn = torch.nn.Linear(5, 1), PAUCILoss(max_fpr=0.3)
             >>> opt = ASGDA([{"params": network.parameters()}, *loss_fn.param_groups()], weight_decay=1e-4)
             >>> [group["weight_decay"] for group in opt.param_groups]
             [0.0001, 0.0, 0.0]

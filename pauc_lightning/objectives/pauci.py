@@ -12,7 +12,7 @@ from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.minimax import Constraint, MinimaxObjective
 
 
-class PAUCI(MinimaxObjective):
+class PAUCILoss(MinimaxObjective):
     """The surrogate objective G^{κ,ω}: r(x) = log(1 + e^{κx})/κ, which exceeds [x]₊ by at most log(2)/κ.
 
     The gap to the exact objective is O(1/κ). At the optimal threshold it is the negatives' *mean weight* that equals
@@ -35,7 +35,7 @@ class PAUCI(MinimaxObjective):
         s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
 
     Example:
-        >>> loss_fn = PAUCI(max_fpr=0.5)
+        >>> loss_fn = PAUCILoss(max_fpr=0.5)
         >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
         >>> loss_fn.initialize_(scores, target)
         >>> {name: round(value.item(), 2) for name, value in loss_fn.variables().items()}

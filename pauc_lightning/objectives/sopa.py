@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.arguments import check_number
-from pauc_lightning.objectives.minibatch import partial_risk
+from pauc_lightning.objectives.mb import partial_risk
 from pauc_lightning.objectives.pairwise import (
     StatefulPairwiseObjective,
     Weigh,
@@ -27,7 +27,7 @@ def weigh_above(thresholds: Tensor) -> Weigh:
     return weigh
 
 
-class SOPA(StatefulPairwiseObjective):
+class SOPALoss(StatefulPairwiseObjective):
     """The conditional-value-at-risk objective of Zhu et al. 2022, with block updates of the thresholds.
 
     OPAUC, with one threshold s_i per positive (initially 0) and p_ij = 1[ℓ_ij > s_i]:

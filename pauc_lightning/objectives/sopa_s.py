@@ -27,7 +27,7 @@ def log_moving_average(log_old: Tensor, log_new: Tensor, rate: float, visits: Te
     return torch.where(log_old == -math.inf, log_new, torch.logaddexp(log_keep + log_old, log_take + log_new))
 
 
-class SOPAS(StatefulPairwiseObjective):
+class SOPASLoss(StatefulPairwiseObjective):
     """The Kullback-Leibler objectives of Zhu et al. 2022: SOPA-S for OPAUC, SOTA-s for TPAUC.
 
     OPAUC, with one moving average u_i per positive:

@@ -16,7 +16,7 @@ from pauc_lightning.objectives.minimax import UNIT_BOX, Constraint, MinimaxObjec
 Weights = Literal["closed_form", "ascent"]
 
 
-class UPAUCI(MinimaxObjective):
+class UPAUCILoss(MinimaxObjective):
     """The unbiased objective H − ω(γ² + c²): r(x) = c·x − ωc² with a weight c ∈ [0, 1], maximised over c.
 
     [x]₊ = max over c of c·x, so ω = 0 is the exact partial-AUC risk. The penalty on c stands inside the mean over
@@ -49,7 +49,7 @@ class UPAUCI(MinimaxObjective):
         c: Initial value of all stored weights, in [0, 1]; for "ascent".
 
     Example:
-        >>> loss_fn = UPAUCI(max_fpr=0.5, omega=0.0)
+        >>> loss_fn = UPAUCILoss(max_fpr=0.5, omega=0.0)
         >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
         >>> loss_fn.initialize_(scores, target)
         >>> 1 + loss_fn(scores, target)  # (1 - (0.9 - 0.6))², the risk of the only selected pair

@@ -48,7 +48,7 @@ class InnerLoops:
         self.k, self.t = (self.k + 1, 0) if self.is_last else (self.k, self.t + 1)
 
 
-class AGDSBCD(torch.optim.Optimizer):
+class AGDSBCDOptimizer(torch.optim.Optimizer):
     """The network's part of AGD-SBCD (Yao, Lin and Yang 2022), one inner iteration per ``step()``.
 
     The parameters hold v. Loop k starts at v = w and makes T_k proximal steps along the batch gradients G,
@@ -131,7 +131,7 @@ class AGDSBCD(torch.optim.Optimizer):
         """Restore the state and the position of the loops, which the objective shares."""
         if "loops" not in state_dict:
             raise InputError(
-                "`state_dict` must be that of an AGDSBCD optimizer, got one without 'loops': it belongs to another "
+                "`state_dict` must be that of an AGDSBCDOptimizer, got one without 'loops': it belongs to another "
                 "optimizer."
             )
         super().load_state_dict(state_dict)

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.auc_m import AUCM
+from pauc_lightning.objectives.auc_m import AUCMLoss
 
 SCORES, TARGET = torch.tensor([0.75, 0.5, 0.25, 0.0]), torch.tensor([1, 0, 0, 0])
 
 
 def test_golden_steps() -> None:
     """p = 1/4, one descent-ascent step of size 1 from a = b = α = 0, then another."""
-    objective = AUCM(prior=0.25)
+    objective = AUCMLoss(prior=0.25)
     opt = torch.optim.SGD(objective.param_groups(), lr=1.0, weight_decay=0.5)
     scores = SCORES.clone().requires_grad_()
     loss = objective(scores, TARGET)
@@ -42,7 +42,7 @@ def test_the_saddle_value_is_the_pairwise_risk(prior: float | None) -> None:
     scores = torch.rand(20, generator=generator, dtype=torch.float64)
     target = (torch.arange(20) < 6).long()
     risk = (1 - scores[:6, None] + scores[6:]).square().mean()
-    objective = AUCM(prior=prior).double()
+    objective = AUCMLoss(prior=prior).double()
     objective.initialize_(scores, target)
     value = objective(scores, target)
     value.backward()
@@ -61,7 +61,7 @@ def test_the_saddle_value_is_the_pairwise_risk(prior: float | None) -> None:
 
 
 def test_descent_ascent_finds_the_saddle() -> None:
-    objective, optimum = AUCM(), AUCM()
+    objective, optimum = AUCMLoss(), AUCMLoss()
     optimum.initialize_(SCORES, TARGET)
     opt = torch.optim.SGD(objective.param_groups(lr=0.5, lr_ascent=1.0))
     for _ in range(300):
@@ -72,7 +72,7 @@ def test_descent_ascent_finds_the_saddle() -> None:
 
 
 def test_uneven_shards_average_to_the_union_batch() -> None:
-    objective = AUCM(prior=0.3, a=0.5, b=0.25, alpha=-0.1).double()
+    objective = AUCMLoss(prior=0.3, a=0.5, b=0.25, alpha=-0.1).double()
     generator = torch.Generator().manual_seed(0)
     scores = torch.rand(10, generator=generator, dtype=torch.float64)
     target = (torch.arange(10) % 3 == 0).long()
@@ -91,7 +91,7 @@ def test_uneven_shards_average_to_the_union_batch() -> None:
 @pytest.mark.parametrize("prior", [None, 0.3])
 def test_a_batch_of_one_class_is_legal(label: int, prior: float | None) -> None:
     scores = torch.rand(5, requires_grad=True)
-    objective = AUCM(prior=prior)
+    objective = AUCMLoss(prior=prior)
     loss = objective(scores, torch.full((5,), label))
     loss.backward()
     assert torch.isfinite(loss)
@@ -105,7 +105,7 @@ def test_agrees_with_libauc() -> None:
     """Its α is ours plus one, and it adds the constant p(1−p)."""
     losses = pytest.importorskip("libauc.losses.auc")
     p = 0.3
-    ours = AUCM(prior=p, a=0.6, b=0.2, alpha=-0.35)
+    ours = AUCMLoss(prior=p, a=0.6, b=0.2, alpha=-0.35)
     theirs = losses.AUCMLoss(margin=1.0, imratio=p, device="cpu")
     with torch.no_grad():
         theirs.a.fill_(0.6)
@@ -126,8 +126,8 @@ def test_agrees_with_libauc() -> None:
 
 def test_mistakes_are_named() -> None:
     with pytest.raises(InputError, match=r"`prior`.*got 0"):
-        AUCM(prior=0)
+        AUCMLoss(prior=0)
     with pytest.raises(InputError, match=r"got shapes \(2, 1\) and \(2,\)"):
-        AUCM()(torch.zeros(2, 1), torch.zeros(2))
+        AUCMLoss()(torch.zeros(2, 1), torch.zeros(2))
     with pytest.raises(InputError, match="both classes, got 0 positives of 2"):
-        AUCM().initialize_(torch.zeros(2), torch.zeros(2))
+        AUCMLoss().initialize_(torch.zeros(2), torch.zeros(2))

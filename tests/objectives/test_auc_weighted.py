@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import AUCExp, AUCPoly
+from pauc_lightning.objectives import AUCExpLoss, AUCPolyLoss
 
 TARGET = torch.tensor([1, 1, 0, 0])
 
@@ -18,11 +18,11 @@ def scores() -> Tensor:
     return torch.tensor([0.5, 1.0, 0.0, 0.5], dtype=torch.float64, requires_grad=True)
 
 
-def table_loss(f: Tensor, objective: AUCPoly | AUCExp, two_way: bool) -> Tensor:
+def table_loss(f: Tensor, objective: AUCPolyLoss | AUCExpLoss, two_way: bool) -> Tensor:
     """The definition, pair by pair, with the weight functions written out."""
 
     def phi(t: Tensor) -> Tensor:
-        if isinstance(objective, AUCPoly):
+        if isinstance(objective, AUCPolyLoss):
             return (t + 1e-6).pow(objective.gamma)
         return 1 - torch.exp(-objective.gamma * t)
 
@@ -37,11 +37,11 @@ def table_loss(f: Tensor, objective: AUCPoly | AUCExp, two_way: bool) -> Tensor:
 
 def test_golden_values() -> None:
     """ℓ = [[.25, 1], [0, .25]]; weights of the negatives 0, .5 and of the positives .5, 0."""
-    one_way, two_way = (AUCPoly(two_way=t, gamma=2.0)(scores(), TARGET).item() for t in (False, True))
+    one_way, two_way = (AUCPolyLoss(two_way=t, gamma=2.0)(scores(), TARGET).item() for t in (False, True))
     assert one_way == pytest.approx(0.25 * (1 + 0.25) / 4, rel=1e-5)
     assert two_way == pytest.approx(0.25 * 0.25 * 1 / 4, rel=1e-5)
     v = 1 - math.exp(-8 * 0.5)
-    one_way, two_way = (AUCExp(two_way=t, gamma=8.0)(scores(), TARGET).item() for t in (False, True))
+    one_way, two_way = (AUCExpLoss(two_way=t, gamma=8.0)(scores(), TARGET).item() for t in (False, True))
     assert one_way == pytest.approx(v * (1 + 0.25) / 4)
     assert two_way == pytest.approx(v * v * 1 / 4)
 
@@ -49,14 +49,14 @@ def test_golden_values() -> None:
 def test_golden_gradient_flows_through_the_weights() -> None:
     """One pair f⁺ = f⁻ = .5, φ = t²: loss .0625·1; d/df⁺ = −2·.5·.25 − 2·.0625."""
     f = torch.tensor([0.5, 0.5], dtype=torch.float64, requires_grad=True)
-    AUCPoly(two_way=True, gamma=2.0)(f, torch.tensor([1, 0])).backward()
+    AUCPolyLoss(two_way=True, gamma=2.0)(f, torch.tensor([1, 0])).backward()
     assert f.grad is not None
     assert f.grad.tolist() == pytest.approx([-0.375, 0.375], rel=1e-4)
 
 
 @pytest.mark.parametrize("two_way", [False, True])
-@pytest.mark.parametrize("objective", [AUCPoly(gamma=0.03), AUCPoly(gamma=3), AUCExp(gamma=20)])
-def test_closed_form_equals_the_table(objective: AUCPoly | AUCExp, two_way: bool) -> None:
+@pytest.mark.parametrize("objective", [AUCPolyLoss(gamma=0.03), AUCPolyLoss(gamma=3), AUCExpLoss(gamma=20)])
+def test_closed_form_equals_the_table(objective: AUCPolyLoss | AUCExpLoss, two_way: bool) -> None:
     objective.two_way = two_way
     f, g = scores(), scores()
     loss, reference = objective(f, TARGET), table_loss(g, objective, two_way)
@@ -68,8 +68,10 @@ def test_closed_form_equals_the_table(objective: AUCPoly | AUCExp, two_way: bool
     torch.testing.assert_close(single.double(), reference, rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("kind", [AUCPoly, AUCExp])
-def test_before_the_unweighted_epochs_end_all_weights_are_one(kind: type[AUCPoly] | type[AUCExp]) -> None:
+@pytest.mark.parametrize("kind", [AUCPolyLoss, AUCExpLoss])
+def test_before_the_unweighted_epochs_end_all_weights_are_one(
+    kind: type[AUCPolyLoss] | type[AUCExpLoss],
+) -> None:
     objective = kind(two_way=True, unweighted_epochs=2)
     values = []
     for epoch in range(4):
@@ -81,8 +83,8 @@ def test_before_the_unweighted_epochs_end_all_weights_are_one(kind: type[AUCPoly
 
 
 @pytest.mark.parametrize("gamma", [0.03, 5])
-@pytest.mark.parametrize("kind", [AUCPoly, AUCExp])
-def test_scores_at_the_ends_stay_finite(kind: type[AUCPoly] | type[AUCExp], gamma: float) -> None:
+@pytest.mark.parametrize("kind", [AUCPolyLoss, AUCExpLoss])
+def test_scores_at_the_ends_stay_finite(kind: type[AUCPolyLoss] | type[AUCExpLoss], gamma: float) -> None:
     f = torch.tensor([0.0, 1.0, 1.0 + 1e-6, 0.0, 1.0, -1e-6], requires_grad=True)  # as rounding leaves them
     loss = kind(two_way=True, gamma=gamma)(f, torch.tensor([1, 1, 1, 0, 0, 0]))
     loss.backward()
@@ -93,6 +95,6 @@ def test_scores_at_the_ends_stay_finite(kind: type[AUCPoly] | type[AUCExp], gamm
 
 def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="`gamma` must be a finite number above 0, got 0"):
-        AUCPoly(gamma=0)
+        AUCPolyLoss(gamma=0)
     with pytest.raises(InputError, match="`unweighted_epochs` must be a whole number, at least 0, got -1"):
-        AUCExp(unweighted_epochs=-1)
+        AUCExpLoss(unweighted_epochs=-1)

@@ -11,15 +11,15 @@ from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives import (
-    AUCM,
-    PAUCI,
-    SOPA,
-    SOPAS,
-    UPAUCI,
-    AGDSBCDObjective,
-    AUCExp,
-    AUCPoly,
-    MiniBatch,
+    AGDSBCDLoss,
+    AUCExpLoss,
+    AUCMLoss,
+    AUCPolyLoss,
+    MBLoss,
+    PAUCILoss,
+    SOPALoss,
+    SOPASLoss,
+    UPAUCILoss,
 )
 from pauc_lightning.optim import InnerLoops
 
@@ -31,31 +31,31 @@ SCORES, TARGET, INDEX = (
 )
 
 OBJECTIVES: dict[str, Callable[[], nn.Module]] = {
-    "pauci": lambda: PAUCI(0.5, 0.5),
-    "upauci": lambda: UPAUCI(0.5),
-    "upauci-ascent": lambda: UPAUCI(0.5, 0.5, weights="ascent", train_size=SIZE),
-    "auc-m": lambda: AUCM(),
-    "mb": lambda: MiniBatch(0.5),
-    "sopa": lambda: SOPA(SIZE, 0.5),
-    "sopa-two-way": lambda: SOPA(SIZE, 0.5, 0.5),
-    "sopa-s": lambda: SOPAS(SIZE),
-    "sota-s": lambda: SOPAS(SIZE, two_way=True),
-    "agd-sbcd": lambda: AGDSBCDObjective(SIZE, 0.5, InnerLoops(2), surrogate="squared"),
-    "auc-poly": lambda: AUCPoly(True),
-    "auc-exp": lambda: AUCExp(),
+    "pauci": lambda: PAUCILoss(0.5, 0.5),
+    "upauci": lambda: UPAUCILoss(0.5),
+    "upauci-ascent": lambda: UPAUCILoss(0.5, 0.5, weights="ascent", train_size=SIZE),
+    "auc-m": lambda: AUCMLoss(),
+    "mb": lambda: MBLoss(0.5),
+    "sopa": lambda: SOPALoss(SIZE, 0.5),
+    "sopa-two-way": lambda: SOPALoss(SIZE, 0.5, 0.5),
+    "sopa-s": lambda: SOPASLoss(SIZE),
+    "sota-s": lambda: SOPASLoss(SIZE, two_way=True),
+    "agd-sbcd": lambda: AGDSBCDLoss(SIZE, 0.5, InnerLoops(2), surrogate="squared"),
+    "auc-poly": lambda: AUCPolyLoss(True),
+    "auc-exp": lambda: AUCExpLoss(),
 }
 LOGISTIC: dict[str, Callable[[], nn.Module]] = {
-    "mb": lambda: MiniBatch(0.5, surrogate="logistic"),
-    "sopa": lambda: SOPA(SIZE, 0.5, 0.5, surrogate="logistic"),
-    "sota-s": lambda: SOPAS(SIZE, two_way=True, surrogate="logistic"),
-    "agd-sbcd": lambda: AGDSBCDObjective(SIZE, 0.5, InnerLoops(2)),
+    "mb": lambda: MBLoss(0.5, surrogate="logistic"),
+    "sopa": lambda: SOPALoss(SIZE, 0.5, 0.5, surrogate="logistic"),
+    "sota-s": lambda: SOPASLoss(SIZE, two_way=True, surrogate="logistic"),
+    "agd-sbcd": lambda: AGDSBCDLoss(SIZE, 0.5, InnerLoops(2)),
 }
 PER_INSTANCE = ("upauci-ascent", "sopa", "sopa-two-way", "sopa-s", "sota-s", "agd-sbcd")
 
 
 def visit(objective: nn.Module, scores: Tensor, target: Tensor = TARGET, index: Tensor = INDEX) -> None:
     """What a training step does with a batch."""
-    if isinstance(objective, UPAUCI) and objective.c is not None:
+    if isinstance(objective, UPAUCILoss) and objective.c is not None:
         objective.ascend_(scores, target, index)
     objective(scores, target, index)
 
@@ -175,32 +175,35 @@ def test_shapes_and_types(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PAUCI(0.3, kappa=float("inf")), "`kappa` must be a finite number above 0, got inf"),
-        (lambda: PAUCI(0.3, omega=float("nan")), "`omega` must be a finite number of at least 0, got nan"),
-        (lambda: PAUCI(0.3, prior=3), r"`prior` must be a finite number in \(0, 1\), got 3"),
-        (lambda: PAUCI(0.3, gamma=float("nan")), "`gamma` must be a finite number, got nan"),
-        (lambda: PAUCI(0.3, a="1"), "`a` must be a finite number, got '1'"),  # type: ignore[arg-type]
-        (lambda: UPAUCI(0.3, c_step=float("inf")), "`c_step` must be a finite number above 0, got inf"),
-        (lambda: UPAUCI(0.3, c=float("nan")), r"`c` must be a finite number in \[0, 1\], got nan"),
-        (lambda: UPAUCI(0.3, train_size=2.5), "`train_size` must be a whole number"),  # type: ignore[arg-type]
-        (lambda: AUCM(prior=0.0), "`prior` must be a finite number in"),
-        (lambda: AUCM(alpha=float("nan")), "`alpha` must be a finite number, got nan"),
-        (lambda: MiniBatch(float("nan")), "`max_fpr`"),
-        (lambda: MiniBatch(0.3, surrogate=["squared"]), "`surrogate` must be one of squared, logistic"),  # type: ignore[arg-type]
+        (lambda: PAUCILoss(0.3, kappa=float("inf")), "`kappa` must be a finite number above 0, got inf"),
         (
-            lambda: SOPA(5, 0.3, threshold_lr=-1),
+            lambda: PAUCILoss(0.3, omega=float("nan")),
+            "`omega` must be a finite number of at least 0, got nan",
+        ),
+        (lambda: PAUCILoss(0.3, prior=3), r"`prior` must be a finite number in \(0, 1\), got 3"),
+        (lambda: PAUCILoss(0.3, gamma=float("nan")), "`gamma` must be a finite number, got nan"),
+        (lambda: PAUCILoss(0.3, a="1"), "`a` must be a finite number, got '1'"),  # type: ignore[arg-type]
+        (lambda: UPAUCILoss(0.3, c_step=float("inf")), "`c_step` must be a finite number above 0, got inf"),
+        (lambda: UPAUCILoss(0.3, c=float("nan")), r"`c` must be a finite number in \[0, 1\], got nan"),
+        (lambda: UPAUCILoss(0.3, train_size=2.5), "`train_size` must be a whole number"),  # type: ignore[arg-type]
+        (lambda: AUCMLoss(prior=0.0), "`prior` must be a finite number in"),
+        (lambda: AUCMLoss(alpha=float("nan")), "`alpha` must be a finite number, got nan"),
+        (lambda: MBLoss(float("nan")), "`max_fpr`"),
+        (lambda: MBLoss(0.3, surrogate=["squared"]), "`surrogate` must be one of squared, logistic"),  # type: ignore[arg-type]
+        (
+            lambda: SOPALoss(5, 0.3, threshold_lr=-1),
             "`threshold_lr` must be a finite number of at least 0, got -1",
         ),
-        (lambda: SOPA(5, 0.3, outer_threshold_lr=float("nan")), "`outer_threshold_lr`"),
-        (lambda: SOPA(5, 0.3, dual_lr=-0.1), "`dual_lr`"),
-        (lambda: SOPA(True, 0.3), "`train_size` must be a whole number, at least 1, got True"),
-        (lambda: SOPAS(5, tau=float("nan")), "`tau`"),
-        (lambda: SOPAS(5, u_rate=0), "`u_rate`"),
-        (lambda: SOPAS(5, two_way="no"), "`two_way` must be true or false, got 'no'"),  # type: ignore[arg-type]
-        (lambda: AGDSBCDObjective(5, 0.3, InnerLoops(), threshold_lr=-1), "`threshold_lr`"),
-        (lambda: AGDSBCDObjective(5, 0.3, 50), "`loops` must be the InnerLoops"),  # type: ignore[arg-type]
-        (lambda: AUCPoly(gamma=float("nan")), "`gamma` must be a finite number above 0, got nan"),
-        (lambda: AUCExp(unweighted_epochs=1.5), "`unweighted_epochs` must be a whole number"),  # type: ignore[arg-type]
+        (lambda: SOPALoss(5, 0.3, outer_threshold_lr=float("nan")), "`outer_threshold_lr`"),
+        (lambda: SOPALoss(5, 0.3, dual_lr=-0.1), "`dual_lr`"),
+        (lambda: SOPALoss(True, 0.3), "`train_size` must be a whole number, at least 1, got True"),
+        (lambda: SOPASLoss(5, tau=float("nan")), "`tau`"),
+        (lambda: SOPASLoss(5, u_rate=0), "`u_rate`"),
+        (lambda: SOPASLoss(5, two_way="no"), "`two_way` must be true or false, got 'no'"),  # type: ignore[arg-type]
+        (lambda: AGDSBCDLoss(5, 0.3, InnerLoops(), threshold_lr=-1), "`threshold_lr`"),
+        (lambda: AGDSBCDLoss(5, 0.3, 50), "`loops` must be the InnerLoops"),  # type: ignore[arg-type]
+        (lambda: AUCPolyLoss(gamma=float("nan")), "`gamma` must be a finite number above 0, got nan"),
+        (lambda: AUCExpLoss(unweighted_epochs=1.5), "`unweighted_epochs` must be a whole number"),  # type: ignore[arg-type]
     ],
 )
 def test_every_setting_is_checked_by_its_name(make: Callable[[], nn.Module], message: str) -> None:

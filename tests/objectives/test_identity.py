@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pauc_lightning.objectives import PAUCI, UPAUCI, MinimaxObjective
+from pauc_lightning.objectives import MinimaxObjective, PAUCILoss, UPAUCILoss
 from pauc_lightning.region import Region
 
 Array = NDArray[np.float64]
@@ -68,8 +68,8 @@ def test_unbiased_saddle_value_is_the_pairwise_risk(
     risk = pairwise_risk(hard_pos, hard_neg)
     scores, target = batch(f_pos, f_neg)
 
-    closed_form = UPAUCI(region.max_fpr, region.min_tpr, prior=prior, omega=0.0, constraint=constraint)
-    stored = UPAUCI(
+    closed_form = UPAUCILoss(region.max_fpr, region.min_tpr, prior=prior, omega=0.0, constraint=constraint)
+    stored = UPAUCILoss(
         region.max_fpr,
         region.min_tpr,
         prior=prior,
@@ -93,7 +93,7 @@ def test_optima_solve_the_minimax_problem(seed: int, region: Region) -> None:
     """min over (a, b) of max over γ of min over (s, s'): no a, b does better, and no feasible γ does at the optimum."""
     f_pos, f_neg = draw(seed)
     scores, target = batch(f_pos, f_neg)
-    objective = UPAUCI(region.max_fpr, region.min_tpr, omega=0.0).double()
+    objective = UPAUCILoss(region.max_fpr, region.min_tpr, omega=0.0).double()
     best = saddle_value(objective, scores, target)
     a, b = objective.a.item(), objective.b.item()
 
@@ -126,7 +126,7 @@ def test_optima_solve_the_minimax_problem(seed: int, region: Region) -> None:
 def test_weights_are_the_selection(region: Region) -> None:
     f_pos, f_neg = draw(7)
     scores, target = batch(f_pos, f_neg)
-    objective = UPAUCI(
+    objective = UPAUCILoss(
         region.max_fpr, region.min_tpr, omega=0.0, weights="ascent", train_size=len(scores) + 3, c=0.5
     )
     objective.initialize_(scores, target, torch.arange(len(scores)) + 3)
@@ -147,10 +147,10 @@ def test_surrogate_value_tends_to_the_pairwise_risk(region: Region) -> None:
     )
 
 
-def sharp_pauci(region: Region, kappa: float) -> PAUCI:
+def sharp_pauci(region: Region, kappa: float) -> PAUCILoss:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "kappa=")
-        return PAUCI(region.max_fpr, region.min_tpr, kappa=kappa, omega=0.0).double()
+        return PAUCILoss(region.max_fpr, region.min_tpr, kappa=kappa, omega=0.0).double()
 
 
 def sigmoid(x: Array) -> Array:

@@ -14,9 +14,9 @@ from ddp import run_on_ranks
 from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import AUCExp, AUCPoly, pairwise
-from pauc_lightning.objectives.agd_sbcd import AGDSBCDObjective
-from pauc_lightning.objectives.minibatch import MiniBatch
+from pauc_lightning.objectives import AUCExpLoss, AUCPolyLoss, pairwise
+from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
+from pauc_lightning.objectives.mb import MBLoss
 from pauc_lightning.objectives.pairwise import (
     PairwiseObjective,
     StatefulPairwiseObjective,
@@ -24,25 +24,25 @@ from pauc_lightning.objectives.pairwise import (
     gather_classes,
     weighted_row_means,
 )
-from pauc_lightning.objectives.sopa import SOPA
-from pauc_lightning.objectives.sopa_s import SOPAS
+from pauc_lightning.objectives.sopa import SOPALoss
+from pauc_lightning.objectives.sopa_s import SOPASLoss
 from pauc_lightning.objectives.surrogate import SURROGATES, SurrogateName, get_surrogate
 from pauc_lightning.optim.agd_sbcd import InnerLoops
 
 TRAIN_SIZE = 16
 
 OBJECTIVES: dict[str, Callable[[], PairwiseObjective]] = {
-    "mb": lambda: MiniBatch(max_fpr=0.5),
-    "mb_two_way": lambda: MiniBatch(max_fpr=0.5, min_tpr=0.5),
-    "sopa": lambda: SOPA(TRAIN_SIZE, max_fpr=0.5),
-    "sopa_two_way": lambda: SOPA(TRAIN_SIZE, max_fpr=0.5, min_tpr=0.5, outer_threshold_lr=3.0),
-    "sopa_s": lambda: SOPAS(TRAIN_SIZE, lambda_=0.1),
-    "sopa_s_two_way": lambda: SOPAS(TRAIN_SIZE, two_way=True, lambda_=0.1, tau=0.3),
-    "agd_sbcd": lambda: AGDSBCDObjective(TRAIN_SIZE, max_fpr=0.5, loops=InnerLoops(), threshold_lr=0.9),
-    "auc_poly": lambda: AUCPoly(gamma=0.03),
-    "auc_poly_two_way": lambda: AUCPoly(two_way=True, gamma=3.0),
-    "auc_exp": lambda: AUCExp(gamma=30.0),
-    "auc_exp_two_way": lambda: AUCExp(two_way=True, gamma=8.0),
+    "mb": lambda: MBLoss(max_fpr=0.5),
+    "mb_two_way": lambda: MBLoss(max_fpr=0.5, min_tpr=0.5),
+    "sopa": lambda: SOPALoss(TRAIN_SIZE, max_fpr=0.5),
+    "sopa_two_way": lambda: SOPALoss(TRAIN_SIZE, max_fpr=0.5, min_tpr=0.5, outer_threshold_lr=3.0),
+    "sopa_s": lambda: SOPASLoss(TRAIN_SIZE, lambda_=0.1),
+    "sopa_s_two_way": lambda: SOPASLoss(TRAIN_SIZE, two_way=True, lambda_=0.1, tau=0.3),
+    "agd_sbcd": lambda: AGDSBCDLoss(TRAIN_SIZE, max_fpr=0.5, loops=InnerLoops(), threshold_lr=0.9),
+    "auc_poly": lambda: AUCPolyLoss(gamma=0.03),
+    "auc_poly_two_way": lambda: AUCPolyLoss(two_way=True, gamma=3.0),
+    "auc_exp": lambda: AUCExpLoss(gamma=30.0),
+    "auc_exp_two_way": lambda: AUCExpLoss(two_way=True, gamma=8.0),
 }
 FROZEN_WEIGHTS = ("sopa_two_way", "sopa_s", "sopa_s_two_way")
 """Methods whose weights depend on the scores but are constants for the gradient, by definition."""
@@ -107,14 +107,14 @@ def test_surrogates(name: SurrogateName) -> None:
 
 _MEMORY_SCRIPT = r"""
 import re, torch
-from pauc_lightning.objectives import AUCExp, MiniBatch, SOPA, SOPAS
+from pauc_lightning.objectives import AUCExpLoss, MBLoss, SOPALoss, SOPASLoss
 
 n = 16384
 for objective in (
-    MiniBatch(max_fpr=1.0),
-    SOPA(2 * n, max_fpr=0.3, min_tpr=0.7),
-    SOPAS(2 * n, two_way=True, lambda_=0.1),
-    AUCExp(two_way=True),
+    MBLoss(max_fpr=1.0),
+    SOPALoss(2 * n, max_fpr=0.3, min_tpr=0.7),
+    SOPASLoss(2 * n, two_way=True, lambda_=0.1),
+    AUCExpLoss(two_way=True),
 ):
     scores = torch.rand(2 * n, requires_grad=True)
     objective(scores, torch.arange(2 * n) % 2, torch.arange(2 * n)).backward()
@@ -260,7 +260,7 @@ def test_eval_needs_no_index_and_touches_no_state(name: str) -> None:
 
 def test_train_size_is_checked() -> None:
     with pytest.raises(InputError, match="`train_size` must be a whole number, at least 1, got 0"):
-        SOPA(0, max_fpr=0.3)
+        SOPALoss(0, max_fpr=0.3)
 
 
 # ---------------------------------------------------------------------------------------- ranks

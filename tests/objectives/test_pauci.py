@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import PAUCI, UPAUCI, MinimaxObjective
+from pauc_lightning.objectives import MinimaxObjective, PAUCILoss, UPAUCILoss
 from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.objectives.minimax import BOXES
 
@@ -22,18 +22,22 @@ CONSTRAINTS: tuple[Constraint, ...] = ("lagrangian", "projection")
 N = 24
 
 
-def pauci(min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4) -> PAUCI:
-    return PAUCI(0.3, min_tpr, prior, kappa=3.0, omega=0.7, constraint=constraint)
+def pauci(
+    min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
+) -> PAUCILoss:
+    return PAUCILoss(0.3, min_tpr, prior, kappa=3.0, omega=0.7, constraint=constraint)
 
 
 def closed_form(
     min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
-) -> UPAUCI:
-    return UPAUCI(0.3, min_tpr, prior, omega=0.7, constraint=constraint)
+) -> UPAUCILoss:
+    return UPAUCILoss(0.3, min_tpr, prior, omega=0.7, constraint=constraint)
 
 
-def stored(min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4) -> UPAUCI:
-    return UPAUCI(0.3, min_tpr, prior, omega=0.7, constraint=constraint, weights="ascent", train_size=N)
+def stored(
+    min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
+) -> UPAUCILoss:
+    return UPAUCILoss(0.3, min_tpr, prior, omega=0.7, constraint=constraint, weights="ascent", train_size=N)
 
 
 Factory = Callable[[float, Constraint, float | None], MinimaxObjective]
@@ -73,9 +77,9 @@ def paper(
     p = y.double().mean() if objective.prior is None else objective.prior
 
     def r(x: Tensor) -> Tensor:
-        if isinstance(objective, PAUCI):
+        if isinstance(objective, PAUCILoss):
             return torch.log1p(torch.exp(objective.kappa * x)) / objective.kappa
-        assert isinstance(objective, UPAUCI)
+        assert isinstance(objective, UPAUCILoss)
         # the inner maximum over c is a constant for the gradient, like the stored weights
         c = (x / (2 * omega)).clamp(0, 1).detach() if objective.c is None else objective.c[index]
         return c * x - omega * c**2
@@ -135,7 +139,7 @@ def test_gradcheck(make: Factory, min_tpr: float, constraint: Constraint) -> Non
 
 def test_hand_computed_value() -> None:
     """One positive at 0.8, negatives at 0.6 and 0.1, a=0.7, b=0.5, γ=−0.2, s'=1, κ=2, ω=0, β=½, own prior."""
-    objective = PAUCI(max_fpr=0.5, kappa=2.0, omega=0.0, a=0.7, b=0.5, gamma=-0.2, s_neg=1.0)
+    objective = PAUCILoss(max_fpr=0.5, kappa=2.0, omega=0.0, a=0.7, b=0.5, gamma=-0.2, s_neg=1.0)
     value = objective(torch.tensor([0.8, 0.6, 0.1]), torch.tensor([1, 0, 0]))
     # P = 0.01 − 1.28 = −1.27; N = 0.97 and 0.32; softplus₂(−0.03) = 0.33180, softplus₂(−0.68) = 0.11423;
     # s' + (mean of the two)/β = 1 + 0.44603; γ² = 0.04
@@ -232,7 +236,7 @@ def test_step_never_waits_for_the_device(make: Factory, min_tpr: float, constrai
             objective(scores, target, index)
         with values_are_checked():
             objective(scores, target, index, normalizer=torch.tensor(3.0, device="meta")).backward()
-            if isinstance(objective, UPAUCI) and objective.c is not None:
+            if isinstance(objective, UPAUCILoss) and objective.c is not None:
                 objective.ascend_(scores.detach(), target, index)
 
 
@@ -270,7 +274,7 @@ def test_variables_are_state(make: Factory, min_tpr: float, constraint: Constrai
 @pytest.mark.parametrize("min_tpr", [0.0, 0.6])
 def test_default_thresholds_select_every_instance(min_tpr: float) -> None:
     for a, b, gamma in ((1.0, 0.0, 0.0), (0.3, 0.6, -0.3), (0.5, 0.5, 1.0)):
-        objective = PAUCI(0.3, min_tpr, a=a, b=b, gamma=gamma)
+        objective = PAUCILoss(0.3, min_tpr, a=a, b=b, gamma=gamma)
         f = torch.linspace(0, 1, 101)
         assert ((f - b) ** 2 + 2 * (1 + gamma) * f >= objective.s_neg - 1e-6).all()
         if objective.s_pos is not None:
@@ -295,7 +299,7 @@ def test_initialisation_is_in_the_boxes_and_repeatable() -> None:
 
 def test_initialisation_takes_the_penalty_into_account() -> None:
     scores, target, _ = batch()
-    objective = PAUCI(1.0, omega=0.5, kappa=3.0).double()
+    objective = PAUCILoss(1.0, omega=0.5, kappa=3.0).double()
     objective.initialize_(scores.detach(), target)
     # mean of the negatives minus mean of the positives, over 1 + ω
     gap = scores[target == 0].mean() - scores[target == 1].mean()
@@ -304,26 +308,26 @@ def test_initialisation_takes_the_penalty_into_account() -> None:
 
 def test_too_sharp_for_concavity_warns_once() -> None:
     with pytest.warns(UserWarning, match=r"kappa=4 exceeds 2 \+ 2\*omega = 3.*omega to 1"):
-        PAUCI(0.3, kappa=4.0, omega=0.5)
+        PAUCILoss(0.3, kappa=4.0, omega=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PAUCI(0.3, kappa=3.0, omega=0.5)
+        PAUCILoss(0.3, kappa=3.0, omega=0.5)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PAUCI(1.5), "`max_fpr`"),
-        (lambda: PAUCI(0.3, prior=1.0), "`prior`"),
-        (lambda: PAUCI(0.3, omega=-1.0), "`omega`"),
-        (lambda: PAUCI(0.3, kappa=0.0), "`kappa`"),
-        (lambda: PAUCI(0.3, kappa=float("nan")), "`kappa`"),
-        (lambda: PAUCI(0.3, a=1.5), r"`a` must be a finite number in \[0, 1\], got 1.5"),
-        (lambda: PAUCI(0.3, s_neg=6.0), "`s_neg`"),
-        (lambda: PAUCI(0.3, s_pos=-1.0), "`s_pos` belongs to the two-way"),
-        (lambda: PAUCI(0.3, 0.6, s_pos=2.0), r"`s_pos` must be a finite number in \[-4, 1\]"),
-        (lambda: PAUCI(0.3, 0.6, a=0.2, gamma=-0.5), "`gamma` must start at or above -0.2"),
-        (lambda: PAUCI(0.3, constraint="none"), "`constraint`"),  # type: ignore[arg-type]
+        (lambda: PAUCILoss(1.5), "`max_fpr`"),
+        (lambda: PAUCILoss(0.3, prior=1.0), "`prior`"),
+        (lambda: PAUCILoss(0.3, omega=-1.0), "`omega`"),
+        (lambda: PAUCILoss(0.3, kappa=0.0), "`kappa`"),
+        (lambda: PAUCILoss(0.3, kappa=float("nan")), "`kappa`"),
+        (lambda: PAUCILoss(0.3, a=1.5), r"`a` must be a finite number in \[0, 1\], got 1.5"),
+        (lambda: PAUCILoss(0.3, s_neg=6.0), "`s_neg`"),
+        (lambda: PAUCILoss(0.3, s_pos=-1.0), "`s_pos` belongs to the two-way"),
+        (lambda: PAUCILoss(0.3, 0.6, s_pos=2.0), r"`s_pos` must be a finite number in \[-4, 1\]"),
+        (lambda: PAUCILoss(0.3, 0.6, a=0.2, gamma=-0.5), "`gamma` must start at or above -0.2"),
+        (lambda: PAUCILoss(0.3, constraint="none"), "`constraint`"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_arguments(make: Callable[[], nn.Module], message: str) -> None:

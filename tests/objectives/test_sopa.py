@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pauc_lightning.objectives.sopa import SOPA
+from pauc_lightning.objectives.sopa import SOPALoss
 
 ALPHA, BETA = 0.4, 0.3  # of the two-way tests
 
@@ -24,7 +24,7 @@ def random_batches(n_batches: int, n_train: int) -> list[tuple[Tensor, Tensor, T
 
 def test_golden_one_way_steps() -> None:
     """ℓ = [[.25, 1], [0, .25]] for positives .5, 1 (samples 3, 1) and negatives 0, .5; β = .5, η = .1."""
-    objective = SOPA(train_size=5, max_fpr=0.5, threshold_lr=0.1)
+    objective = SOPALoss(train_size=5, max_fpr=0.5, threshold_lr=0.1)
     target, index = torch.tensor([1, 1, 0, 0]), torch.tensor([3, 1, 0, 2])
     expected = [
         # s before    p                    loss
@@ -46,7 +46,7 @@ def test_golden_one_way_steps() -> None:
 
 
 def test_a_duplicated_index_makes_two_steps_from_the_same_state() -> None:
-    objective = SOPA(train_size=2, max_fpr=0.5, threshold_lr=0.1)
+    objective = SOPALoss(train_size=2, max_fpr=0.5, threshold_lr=0.1)
     objective.s[1] = 0.5
     # sample 1 twice, with scores .5 and 1: p = [0, 1] and [0, 0] at s = .5, so steps 0 and −.1
     objective(torch.tensor([0.5, 1.0, 0.0, 0.5]), torch.tensor([1, 1, 0, 0]), torch.tensor([1, 1, 0, 0]))
@@ -58,7 +58,7 @@ def test_the_limit_is_the_exact_risk() -> None:
     rng = np.random.default_rng(3)
     pos, neg = rng.random(4), rng.random(10)
     expected = np.mean([np.sort((1 - p + neg) ** 2)[-3:].mean() for p in pos])
-    objective = SOPA(train_size=14, max_fpr=0.3, threshold_lr=0.002)
+    objective = SOPALoss(train_size=14, max_fpr=0.3, threshold_lr=0.002)
     scores, target = torch.tensor(np.r_[pos, neg]), torch.tensor([1] * 4 + [0] * 10)
     for _ in range(1500):
         loss = objective(scores, target, torch.arange(14))
@@ -101,7 +101,7 @@ def test_two_way_steps_against_numpy() -> None:
     index = batches[2][2]
     index[:2] = index[batches[2][1] == 1][0]  # a duplicate, whichever label the two had before
     batches[2][1][:2] = 1
-    objective = SOPA(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05).double()
+    objective = SOPALoss(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05).double()
     objective.s_outer.fill_(4.0)  # so that the dual weights leave 1
     losses, gradients, s, y, outer = two_way_in_numpy(batches, 24, outer=4.0)
     assert ((y > 0) & (y < 1)).sum() >= 5
@@ -121,7 +121,7 @@ def test_agrees_with_libauc_one_way() -> None:
     """The same loss, gradient and thresholds; only without duplicates, which LibAUC drops."""
     losses = pytest.importorskip("libauc.losses.auc")
     theirs = losses.pAUC_CVaR_Loss(24, pos_len=12, beta=0.5, eta=0.1, surr_loss="squared", device="cpu")
-    ours = SOPA(24, max_fpr=0.5, threshold_lr=0.1)
+    ours = SOPALoss(24, max_fpr=0.5, threshold_lr=0.1)
     for scores, target, index in random_batches(6, n_train=24):
         f, h = scores.clone().requires_grad_(), scores.clone().requires_grad_()
         loss, reference = ours(f, target, index), theirs(h[:, None], target, index)
@@ -138,7 +138,7 @@ def test_agrees_with_libauc_two_way() -> None:
         24, threshold=1.0, alpha=0.05, beta_0=0.1, beta_1=0.2, theta_0=ALPHA, theta_1=BETA,
         surr_loss="squared", device="cpu",
     )  # fmt: skip
-    ours = SOPA(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05)
+    ours = SOPALoss(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05)
     ours.s_outer.fill_(4.0)
     theirs.s2.fill_(4.0)
     for scores, target, index in random_batches(6, n_train=24):

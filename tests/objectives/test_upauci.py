@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from pauc_lightning.distributed import mean_across_ranks
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import UPAUCI
+from pauc_lightning.objectives import UPAUCILoss
 
 N_TRAIN = 12
 
 
-def stored(min_tpr: float = 0.6, omega: float = 0.3, c_step: float = 0.8, n: int = N_TRAIN) -> UPAUCI:
-    objective = UPAUCI(
+def stored(min_tpr: float = 0.6, omega: float = 0.3, c_step: float = 0.8, n: int = N_TRAIN) -> UPAUCILoss:
+    objective = UPAUCILoss(
         0.3, min_tpr, prior=0.4, omega=omega, weights="ascent", train_size=n, c_step=c_step, c=0.5
     ).double()
     values = {"a": 0.8, "b": 0.3, "gamma": -0.2, "s_neg": 0.7, "s_pos": -0.5}
@@ -28,7 +28,7 @@ def stored(min_tpr: float = 0.6, omega: float = 0.3, c_step: float = 0.8, n: int
     return objective
 
 
-def weights(objective: UPAUCI) -> Tensor:
+def weights(objective: UPAUCILoss) -> Tensor:
     assert objective.c is not None
     return objective.c
 
@@ -104,14 +104,14 @@ def test_ascent_converges_to_the_inner_maximum(c_step: float) -> None:
 
 
 def test_state_is_four_bytes_per_instance_and_moves_with_the_module() -> None:
-    objective = UPAUCI(0.3, weights="ascent", train_size=1000, c=0.25)
+    objective = UPAUCILoss(0.3, weights="ascent", train_size=1000, c=0.25)
     per_instance = [buffer for buffer in objective.buffers() if len(buffer) == 1000]
     assert sum(buffer.element_size() for buffer in per_instance) == 4
     assert objective.per_instance_buffers == ("c",)
     assert torch.equal(objective.state_dict()["c"], torch.full((1000,), 0.25))
     assert weights(objective.to(torch.float64)).dtype == torch.float64
-    assert UPAUCI(0.3).per_instance_buffers == ()
-    assert "c" not in UPAUCI(0.3).state_dict()
+    assert UPAUCILoss(0.3).per_instance_buffers == ()
+    assert "c" not in UPAUCILoss(0.3).state_dict()
 
 
 def on_rank(rank: int) -> tuple[Tensor, list[Tensor]]:
@@ -152,11 +152,11 @@ def test_two_processes_equal_one_on_the_union_batch() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: UPAUCI(0.3, weights="best"), "`weights`"),  # type: ignore[arg-type]
-        (lambda: UPAUCI(0.3, weights="ascent"), "`train_size` must be the number"),
-        (lambda: UPAUCI(0.3, weights="ascent", train_size=0), "`train_size`"),
-        (lambda: UPAUCI(0.3, c=1.5), r"`c` must be a finite number in \[0, 1\]"),
-        (lambda: UPAUCI(0.3, c_step=0.0), "`c_step`"),
+        (lambda: UPAUCILoss(0.3, weights="best"), "`weights`"),  # type: ignore[arg-type]
+        (lambda: UPAUCILoss(0.3, weights="ascent"), "`train_size` must be the number"),
+        (lambda: UPAUCILoss(0.3, weights="ascent", train_size=0), "`train_size`"),
+        (lambda: UPAUCILoss(0.3, c=1.5), r"`c` must be a finite number in \[0, 1\]"),
+        (lambda: UPAUCILoss(0.3, c_step=0.0), "`c_step`"),
     ],
 )
 def test_bad_arguments(make: Callable[[], nn.Module], message: str) -> None:
@@ -175,17 +175,19 @@ def test_bad_indices() -> None:
                 use(scores, target, index)
     assert (weights(objective) == 0.5).all()
     with pytest.raises(InputError, match="weights='ascent', but this objective has weights='closed_form'"):
-        UPAUCI(0.3).ascend_(scores, target, torch.arange(3))
+        UPAUCILoss(0.3).ascend_(scores, target, torch.arange(3))
 
 
 def test_selection_weights_are_the_inner_maximum() -> None:
-    objective = UPAUCI(max_fpr=0.5, min_tpr=0.5, omega=0.2, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4, s_pos=-1.0)
+    objective = UPAUCILoss(
+        max_fpr=0.5, min_tpr=0.5, omega=0.2, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4, s_pos=-1.0
+    )
     scores, target = torch.tensor([0.9, 0.2, 0.1, 0.5]), torch.tensor([1, 1, 0, 0])
     # P - s: 0.01 - 1.44 + 1 and 0.36 - 0.32 + 1; N - s_neg: 0.04 + 0.16 - 0.4 and 0.04 + 0.8 - 0.4
     torch.testing.assert_close(
         objective.selection_weights(scores, target), torch.tensor([0.0, 1.0, 0.0, 1.0]), rtol=0, atol=1e-6
     )
-    gentle = UPAUCI(max_fpr=0.5, omega=2.0, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4)
+    gentle = UPAUCILoss(max_fpr=0.5, omega=2.0, a=0.8, b=0.3, gamma=-0.2, s_neg=0.4)
     torch.testing.assert_close(
         gentle.selection_weights(scores, target), torch.tensor([1.0, 1.0, 0.0, 0.11]), rtol=0, atol=1e-6
     )
@@ -196,7 +198,7 @@ def test_eval_does_not_read_the_stored_weights(min_tpr: float) -> None:
     """It is the closed form at the same variables, with indices or without, whatever is stored."""
     scores, target = batch(8)
     objective = stored(min_tpr)
-    closed_form = UPAUCI(0.3, min_tpr, prior=0.4, omega=0.3).double()
+    closed_form = UPAUCILoss(0.3, min_tpr, prior=0.4, omega=0.3).double()
     closed_form.load_state_dict({k: v for k, v in objective.state_dict().items() if k != "c"})
     expected = closed_form(scores, target).item()
     index = torch.arange(N_TRAIN)

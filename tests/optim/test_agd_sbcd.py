@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.agd_sbcd import AGDSBCDObjective
-from pauc_lightning.optim.agd_sbcd import AGDSBCD, InnerLoops
+from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
+from pauc_lightning.optim.agd_sbcd import AGDSBCDOptimizer, InnerLoops
 
 BETA, LR, THRESHOLD_LR, MU, GAMMA, DECAY, FIRST = 0.5, 0.4, 0.3, 2.0, 3.0, 0.1, 2
 Array = npt.NDArray[np.float64]
@@ -32,19 +32,21 @@ def linear_batches(n_batches: int) -> list[Batch]:
     return batches
 
 
-def build() -> tuple[nn.Linear, AGDSBCDObjective, AGDSBCD]:
+def build() -> tuple[nn.Linear, AGDSBCDLoss, AGDSBCDOptimizer]:
     loops = InnerLoops(first_length=FIRST)
     network = nn.Linear(2, 1, bias=False).double()
     with torch.no_grad():
         network.weight.copy_(torch.tensor([[0.5, -1.0]]))
-    objective = AGDSBCDObjective(20, BETA, loops, threshold_lr=THRESHOLD_LR).double()
-    optimizer = AGDSBCD(
+    objective = AGDSBCDLoss(20, BETA, loops, threshold_lr=THRESHOLD_LR).double()
+    optimizer = AGDSBCDOptimizer(
         network.parameters(), loops=loops, lr=LR, mu=MU, gamma=GAMMA, weight_decay=DECAY
     )  # fmt: skip
     return network, objective, optimizer
 
 
-def train(network: nn.Linear, objective: AGDSBCDObjective, optimizer: AGDSBCD, batches: list[Batch]) -> None:
+def train(
+    network: nn.Linear, objective: AGDSBCDLoss, optimizer: AGDSBCDOptimizer, batches: list[Batch]
+) -> None:
     for x, target, index in batches:
 
         def closure(x: Tensor = x, target: Tensor = target, index: Tensor = index) -> float:
@@ -130,7 +132,7 @@ def test_a_restart_in_a_loop_changes_nothing() -> None:
 
 def test_parameters_without_gradient_stay_exactly_where_they_are() -> None:
     parameter = nn.Parameter(torch.tensor([0.1, 0.7]))
-    optimizer = AGDSBCD([parameter], loops=InnerLoops(3))
+    optimizer = AGDSBCDOptimizer([parameter], loops=InnerLoops(3))
     for _ in range(5):
         optimizer.step()
     assert parameter.tolist() == torch.tensor([0.1, 0.7]).tolist()
@@ -139,12 +141,12 @@ def test_parameters_without_gradient_stay_exactly_where_they_are() -> None:
 def test_bad_settings_are_named() -> None:
     parameters = [nn.Parameter(torch.zeros(1))]
     with pytest.raises(InputError, match="`mu` must be a finite number above 0, got 0"):
-        AGDSBCD(parameters, loops=InnerLoops(), mu=0)
+        AGDSBCDOptimizer(parameters, loops=InnerLoops(), mu=0)
     with pytest.raises(InputError, match="`weight_decay` must be a finite number of at least 0, got -1"):
-        AGDSBCD(parameters, loops=InnerLoops(), weight_decay=-1)
+        AGDSBCDOptimizer(parameters, loops=InnerLoops(), weight_decay=-1)
     with pytest.raises(InputError, match="`first_length` must be a whole number, at least 1, got 0"):
         InnerLoops(0)
     with pytest.raises(InputError, match="one without 'loops'"):
-        AGDSBCD(parameters, InnerLoops()).load_state_dict(torch.optim.SGD(parameters).state_dict())
+        AGDSBCDOptimizer(parameters, InnerLoops()).load_state_dict(torch.optim.SGD(parameters).state_dict())
     with pytest.raises(InputError, match="`loops` must be the InnerLoops"):
-        AGDSBCD(parameters, loops=50)  # type: ignore[arg-type]
+        AGDSBCDOptimizer(parameters, loops=50)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives import PAUCI, UPAUCI, MinimaxObjective
+from pauc_lightning.objectives import MinimaxObjective, PAUCILoss, UPAUCILoss
 from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.objectives.minimax import BOXES, Constraint
 from pauc_lightning.optim import ASGDA
@@ -63,7 +63,7 @@ def test_three_steps_equal_the_rederivation() -> None:
     rng = np.random.default_rng(0)
     nu, lam, k, m, iota_1, iota_2, decay = 4.0, 3.0, 1.2, 5.0, 0.8, 0.5, 0.1
     network = nn.Linear(3, 1).double()
-    loss_fn = PAUCI(
+    loss_fn = PAUCILoss(
         0.3, 0.6, prior=0.35, kappa=3.0, omega=0.5, constraint="lagrangian", a=0.9, b=0.2
     ).double()
     opt = ASGDA(
@@ -137,9 +137,9 @@ def test_coefficients_are_capped_at_one(k: float, iota: float) -> None:
 
 @pytest.mark.parametrize("min_tpr", [0.0, 0.6])
 @pytest.mark.parametrize("constraint", ["lagrangian", "projection"])
-@pytest.mark.parametrize("make", [PAUCI, UPAUCI])
+@pytest.mark.parametrize("make", [PAUCILoss, UPAUCILoss])
 def test_every_variable_is_feasible_after_every_step(
-    min_tpr: float, constraint: Constraint, make: type[PAUCI] | type[UPAUCI]
+    min_tpr: float, constraint: Constraint, make: type[PAUCILoss] | type[UPAUCILoss]
 ) -> None:
     """Steps far too long, labels at random: the variables are thrown about and never leave their boxes."""
     generator = torch.Generator().manual_seed(0)
@@ -174,7 +174,7 @@ def test_every_variable_is_feasible_after_every_step(
 )
 def test_bound_that_moves_is_kept(min_tpr: float, name: str, gradient: float, lowest: float) -> None:
     """γ ≥ b − 1 and γ ≥ −a at the *new* b and a: as b rises or a falls, γ is pushed although its gradient is zero."""
-    loss_fn = PAUCI(0.3, min_tpr, a=1.0, b=0.0, gamma=-1.0).double()
+    loss_fn = PAUCILoss(0.3, min_tpr, a=1.0, b=0.0, gamma=-1.0).double()
     opt = ASGDA(loss_fn.param_groups(), lr=1.0, k=1.0, m=1.0, warm_start=True)
     start = {"a": 1.0, "b": 0.0}
     for parameter_name, parameter in loss_fn.named_parameters():
@@ -298,8 +298,10 @@ def solve_for_fixed_scores(loss_fn: MinimaxObjective, lr_ascent: float) -> tuple
 
 
 @pytest.mark.parametrize("min_tpr", [0.0, 0.6])
-@pytest.mark.parametrize("make", [PAUCI, UPAUCI])
-def test_solves_the_objective_for_fixed_scores(min_tpr: float, make: type[PAUCI] | type[UPAUCI]) -> None:
+@pytest.mark.parametrize("make", [PAUCILoss, UPAUCILoss])
+def test_solves_the_objective_for_fixed_scores(
+    min_tpr: float, make: type[PAUCILoss] | type[UPAUCILoss]
+) -> None:
     """From the default start to a point where every derivative vanishes, γ included, thresholds being faster than γ."""
     gradient, _ = solve_for_fixed_scores(make(0.3, min_tpr, prior=0.2), lr_ascent=0.4 / 16)
     assert gradient < 1e-4
@@ -307,16 +309,16 @@ def test_solves_the_objective_for_fixed_scores(min_tpr: float, make: type[PAUCI]
 
 def test_gamma_as_fast_as_the_thresholds_goes_round_in_circles() -> None:
     """Why the default of `lr_ascent` is a sixteenth of `lr`."""
-    _, course = solve_for_fixed_scores(UPAUCI(0.3, 0.6, prior=0.2), lr_ascent=0.4)
+    _, course = solve_for_fixed_scores(UPAUCILoss(0.3, 0.6, prior=0.2), lr_ascent=0.4)
     assert np.ptp(course[-300:]) > 0.3
 
 
 # ---------------------------------------------------------------------- as an optimizer
 
 
-def make_problem() -> tuple[nn.Linear, PAUCI, ASGDA]:
+def make_problem() -> tuple[nn.Linear, PAUCILoss, ASGDA]:
     torch.manual_seed(0)
-    network, loss_fn = nn.Linear(4, 1), PAUCI(0.3, 0.6, prior=0.5)
+    network, loss_fn = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5)
     return network, loss_fn, make_optimizer(network, loss_fn)
 
 
@@ -357,7 +359,7 @@ def test_resume_is_bit_identical() -> None:
 
     file.seek(0)
     states = torch.load(file, weights_only=True)
-    network2, loss_fn2 = nn.Linear(4, 1), PAUCI(0.3, 0.6, prior=0.5)
+    network2, loss_fn2 = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5)
     opt2 = ASGDA([{"params": network2.parameters()}, *loss_fn2.param_groups()], lr=9.0, k=7.0)
     network2.load_state_dict(states[0])
     loss_fn2.load_state_dict(states[1])

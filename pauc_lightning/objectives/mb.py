@@ -35,7 +35,7 @@ def partial_risk(f_pos: Tensor, f_neg: Tensor, region: Region, surrogate: Surrog
     return means.mean()
 
 
-class MiniBatch(PairwiseObjective):
+class MBLoss(PairwiseObjective):
     """The naive mini-batch objective (Kar et al. 2014): the region is selected within each batch.
 
     OPAUC: the mean of ℓ(f⁺ − f⁻) over all positives and the ⌊β|B₋|⌋ highest-scored negatives of the batch.

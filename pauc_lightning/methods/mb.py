@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.pairwise import PairwiseMethod
-from pauc_lightning.objectives import MiniBatch
+from pauc_lightning.objectives import MBLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
 
@@ -19,4 +19,4 @@ class MB(PairwiseMethod):
 
     def __init__(self, *, surrogate: SurrogateName = "squared", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = MiniBatch(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)
+        self.objective = MBLoss(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)
