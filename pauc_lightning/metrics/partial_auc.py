@@ -25,6 +25,7 @@ from pauc_lightning.metrics.functional.partial_auc import (
     partial_auc_from_counts,
     widest_float,
 )
+from pauc_lightning.metrics.functional.roc import RocCurve
 from pauc_lightning.region import Region
 
 if TYPE_CHECKING:
@@ -169,8 +170,7 @@ class BinaryPartialAUC(Metric):
         """The partial AUC of everything seen, on all ranks together."""
         if self.thresholds is not None:
             return self._bounds().value
-        scores, labels = self._samples()
-        return compute_exact(scores, labels, self.region, self.ties, self.scale)
+        return self._exact()
 
     def error_bound(self) -> Tensor:
         """How far :meth:`compute` can be from the exact value; 0 without ``thresholds``.
@@ -202,23 +202,39 @@ class BinaryPartialAUC(Metric):
         if isinstance(val, Sequence):
             figure, axes = self._plot(val, ax)
             return figure, cast("Axes", axes)  # an array of axes only for values of several classes
-        from pauc_lightning.plotting.roc import RocCurve, draw_roc  # matplotlib is slow to import
+        from matplotlib.patches import Rectangle  # slow to import
+        from torchmetrics.utilities.plot import plot_curve
 
         with self._all_ranks():
-            if self.thresholds is not None:
-                curve = RocCurve.from_counts(self.histogram[1], self.histogram[0])
-                value = self._bounds().value
-            else:
-                scores, labels = self._samples()
-                curve = RocCurve.from_scores(scores, labels)
-                value = compute_exact(scores, labels, self.region, self.ties, self.scale)
+            curve = self._curve()
+            value = self._bounds().value if self.thresholds is not None else self._exact()
+        region = self.region
         unit = "" if self.scale == "ratio" else f" ({self.scale})"
-        rule = (
-            "" if self.ties == "roc" else f', ties="{self.ties}"'
-        )  # then the value is not the area that is filled
-        return draw_roc(
-            {"model": curve}, self.region, title=f"{self.region.title} = {value:.4f}{unit}{rule}", ax=ax
+        rule = "" if self.ties == "roc" else f', ties="{self.ties}"'  # then the value is not the area
+        points = [torch.from_numpy(rates) for rates in (curve.fpr, curve.tpr, curve.thresholds)]
+        _, drawn = plot_curve(
+            (points[0], points[1], points[2]),
+            ax=ax,
+            label_names=("False-positive rate", "True-positive rate"),
+            name=f"{region.title} = {value:.4f}{unit}{rule}",
         )
+        axes = cast("Axes", drawn)
+        width, height = region.max_fpr - region.min_fpr, 1 - region.min_tpr
+        axes.add_patch(Rectangle((region.min_fpr, region.min_tpr), width, height, alpha=0.2, linewidth=0))
+        return axes.figure, axes
+
+    def roc(self) -> RocCurve:
+        """Return the ROC curve of everything seen, on all ranks together; in DDP call it on every rank."""
+        with self._all_ranks():
+            return self._curve()
+
+    def _curve(self) -> RocCurve:
+        if self.thresholds is not None:
+            return RocCurve.from_counts(self.histogram[1], self.histogram[0])
+        return RocCurve.from_scores(*self._samples())
+
+    def _exact(self) -> Tensor:
+        return compute_exact(*self._samples(), self.region, self.ties, self.scale)
 
     def _samples(self) -> tuple[Tensor, Tensor]:
         if isinstance(self.scores, list) and not self.scores:

@@ -1,4 +1,4 @@
-"""Backbones: modules that map a batch of inputs to one logit per sample, shape ``(B,)`` or ``(B, 1)``."""
+"""Backbones: modules that map a batch of inputs to one logit per sample, of shape ``(B,)`` or ``(B, 1)``."""
 
 from pauc_lightning.models.cnn import SmallCNN
 from pauc_lightning.models.linear import LinearScorer

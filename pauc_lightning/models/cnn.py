@@ -12,12 +12,12 @@ from pauc_lightning.models.images import check_images
 class SmallCNN(nn.Module):
     """Three strided convolutions with batch normalisation for small images (8×8 up to about 64×64).
 
-    Made for many runs on a CPU: strides instead of pooling and the channels-last layout make an epoch of
-    CIFAR-10-LT a matter of seconds.
+    It is fast enough for many runs on a CPU: with strides instead of pooling and the channels-last layout, an epoch
+    of CIFAR-10-LT takes seconds.
 
     Args:
-        width: Channels of the first convolution; each later one doubles them.
-        in_channels: Colour channels of the input; taken from the data when left out.
+        width: Number of channels of the first convolution; each later one doubles it.
+        in_channels: Number of colour channels of the input; taken from the data when left out.
     """
 
     def __init__(self, width: int = 32, in_channels: int | None = None) -> None:
@@ -38,7 +38,7 @@ class SmallCNN(nn.Module):
         self.head = nn.Linear(4 * width, 1)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
+        """Return logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
         first = self.features[0]
         assert isinstance(first, nn.Conv2d)
         check_images(self, first, input)

@@ -8,10 +8,10 @@ from pauc_lightning.arguments import check_flag
 
 
 class LinearScorer(nn.Module):
-    """A linear scorer wᵀx + w₀ on the flattened input; the input's size is taken from the data.
+    """A linear scorer wᵀx + w₀ on the flattened input, whose size is taken from the data.
 
     Args:
-        bias: Whether to learn w₀. The ranking does not depend on it, the sigmoid scores do.
+        bias: Whether to learn w₀, which changes the sigmoid scores but not the ranking.
     """
 
     def __init__(self, bias: bool = True) -> None:
@@ -20,6 +20,6 @@ class LinearScorer(nn.Module):
         self.layer = nn.LazyLinear(1, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits of shape ``(B, 1)``."""
+        """Return logits of shape ``(B, 1)`` for inputs of shape ``(B, ...)``."""
         logits: Tensor = self.layer(input.flatten(1))
         return logits

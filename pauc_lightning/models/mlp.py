@@ -11,11 +11,11 @@ from pauc_lightning.errors import InputError
 
 
 class MLPScorer(nn.Module):
-    """Fully connected layers with ReLU on the flattened input; the input's size is taken from the data.
+    """Fully connected layers with ReLU on the flattened input, whose size is taken from the data.
 
     Args:
         hidden: Widths of the hidden layers, in order.
-        dropout: Probability with which a hidden unit is dropped in training.
+        dropout: Probability of dropping a hidden unit in training.
     """
 
     def __init__(self, hidden: Sequence[int] = (128, 64), dropout: float = 0.0) -> None:
@@ -33,6 +33,6 @@ class MLPScorer(nn.Module):
         self.layers = nn.Sequential(*layers, nn.LazyLinear(1))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits of shape ``(B, 1)``."""
+        """Return logits of shape ``(B, 1)`` for inputs of shape ``(B, ...)``."""
         logits: Tensor = self.layers(input)
         return logits

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from torch import Tensor, nn
-from torchvision.models import ResNet18_Weights, resnet18
 
 from pauc_lightning.arguments import check_choice, check_integer
 from pauc_lightning.errors import InputError
@@ -17,12 +16,15 @@ Stem = Literal["imagenet", "small"]
 class ResNet18(nn.Module):
     """torchvision's ResNet-18 with one output.
 
+    Reference: He, Zhang, Ren and Sun, *Deep Residual Learning for Image Recognition*, CVPR 2016,
+    `arXiv:1512.03385 <https://arxiv.org/abs/1512.03385>`_.
+
     Args:
-        stem: ``imagenet`` is torchvision's 7×7 stride-2 convolution and max-pooling, what the paper used even at
-            32×32; ``small`` is a 3×3 stride-1 convolution without pooling, better and slower on small images.
+        stem: ``imagenet`` is torchvision's 7×7 convolution of stride 2 with max-pooling, which the paper uses even at
+            32×32; ``small`` is a 3×3 convolution of stride 1 without pooling, better and slower on small images.
         weights: Name of torchvision's pretrained weights, such as ``IMAGENET1K_V1`` or ``DEFAULT``, downloaded
-            on first use; nothing means random weights. They need the ``imagenet`` stem and three channels.
-        in_channels: Colour channels of the input.
+            on first use; null means random weights. They need the ``imagenet`` stem and three channels.
+        in_channels: Number of colour channels of the input.
     """
 
     def __init__(
@@ -32,6 +34,8 @@ class ResNet18(nn.Module):
         in_channels: int = 3,
     ) -> None:
         super().__init__()
+        from torchvision.models import ResNet18_Weights, resnet18  # slow to import
+
         check_choice("stem", stem, get_args(Stem))
         check_integer("in_channels", in_channels, at_least=1)
         if weights is not None:
@@ -58,7 +62,7 @@ class ResNet18(nn.Module):
         self.network.fc = nn.Linear(self.network.fc.in_features, 1)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
+        """Return logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
         check_images(self, self.network.conv1, input)
         logits: Tensor = self.network(input)
         return logits

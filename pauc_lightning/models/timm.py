@@ -11,12 +11,15 @@ from pauc_lightning.errors import InputError
 
 
 class TimmModel(nn.Module):
-    """A timm architecture with one output; needs the optional extra ``pip install 'pauc-lightning[timm]'``.
+    """An architecture of the timm library with one output; needs ``pip install 'pauc-lightning[timm]'``.
+
+    Reference: Wightman, *PyTorch Image Models*, 2019, `doi:10.5281/zenodo.4414861
+    <https://doi.org/10.5281/zenodo.4414861>`_; `the architectures <https://huggingface.co/docs/timm>`_.
 
     Args:
         name: timm's name of the architecture, such as ``resnet50`` or ``vit_small_patch16_224``.
         pretrained: Whether to download timm's default weights for it.
-        in_channels: Colour channels of the input.
+        in_channels: Number of colour channels of the input.
     """
 
     def __init__(self, name: str, pretrained: bool = False, in_channels: int = 3) -> None:
@@ -48,6 +51,6 @@ class TimmModel(nn.Module):
             ) from error
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits of shape ``(B, 1)``."""
+        """Return logits of shape ``(B, 1)`` for images of shape ``(B, C, H, W)``."""
         logits: Tensor = self.network(input)
         return logits

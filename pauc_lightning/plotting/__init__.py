@@ -1,5 +1,14 @@
-"""Figures: arrays in, a matplotlib figure out; nothing is shown, saved or logged here."""
+"""Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here."""
 
-from pauc_lightning.plotting.roc import RocCurve, draw_roc, plot_roc, plot_roc_curves
+from pauc_lightning.plotting.methods import MethodCurves, plot_methods
+from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
+from pauc_lightning.plotting.scores import plot_score_distribution
 
-__all__ = ["RocCurve", "draw_roc", "plot_roc", "plot_roc_curves"]
+__all__ = [
+    "MethodCurves",
+    "draw_roc",
+    "plot_methods",
+    "plot_roc",
+    "plot_roc_curves",
+    "plot_score_distribution",
+]

@@ -12,7 +12,8 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from pauc_lightning.callbacks import EvaluationFigures, figures
+from pauc_lightning import plotting
+from pauc_lightning.callbacks import EvaluationFigures
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods import CE
 from pauc_lightning.plotting.roc import plot_roc
@@ -71,7 +72,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, Tensor]]:
         seen.append((scores, target))
         return plot_roc(scores, target, *arguments, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(figures, "plot_roc", note)
+    monkeypatch.setattr(plotting, "plot_roc", note)
     return seen
 
 

@@ -9,12 +9,12 @@ import torch
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from sklearn.metrics import auc, roc_auc_score, roc_curve
+from sklearn.metrics import auc, roc_auc_score
 from torch import Tensor
 
-from pauc_lightning import InputError, Region
-from pauc_lightning.metrics.functional import binary_partial_auc
-from pauc_lightning.plotting import RocCurve, draw_roc, plot_roc, plot_roc_curves
+from pauc_lightning import Region
+from pauc_lightning.metrics.functional import RocCurve, binary_partial_auc
+from pauc_lightning.plotting import draw_roc, plot_roc, plot_roc_curves
 
 
 def make_samples(n: int = 500, levels: int = 20, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -31,38 +31,6 @@ def filled_area(ax: Axes) -> float:
             x, y = np.asarray(polygon).T
             total += abs(np.dot(x[:-1], y[1:]) - np.dot(x[1:], y[:-1])) / 2
     return total
-
-
-@pytest.mark.parametrize("levels", [1, 3, 1000])
-def test_curve_equals_scikit_learn_with_ties(levels: int) -> None:
-    scores, target = make_samples(levels=levels)
-    curve = RocCurve.from_scores(scores, target)
-    fpr, tpr, _ = roc_curve(target, scores, drop_intermediate=False)
-    np.testing.assert_allclose(curve.fpr, fpr, atol=1e-15)
-    np.testing.assert_allclose(curve.tpr, tpr, atol=1e-15)
-
-
-def test_curve_from_counts_joins_the_bins() -> None:
-    curve = RocCurve.from_counts(torch.tensor([1, 0, 3]), torch.tensor([5, 4, 1]))
-    np.testing.assert_allclose(curve.fpr, [0, 0.1, 0.5, 1])
-    np.testing.assert_allclose(curve.tpr, [0, 0.75, 0.75, 1])
-    with pytest.raises(InputError, match="got no positive"):
-        RocCurve.from_counts(torch.tensor([0, 0]), torch.tensor([1, 1]))
-
-
-def test_thinning_keeps_the_curve_within_a_pixel() -> None:
-    scores, target = make_samples(n=200_000, levels=10**6)
-    region = Region(max_fpr=0.01, min_tpr=0.2)
-    full = RocCurve.from_scores(scores, target)
-    thin = full.thinned(region)
-    assert thin.fpr.size <= 4002 < full.fpr.size
-    assert (thin.fpr[0], thin.tpr[0], thin.fpr[-1], thin.tpr[-1]) == (0, 0, 1, 1)
-    grid = np.linspace(0, 1, 5001)
-    assert np.abs(np.interp(grid, thin.fpr, thin.tpr) - np.interp(grid, full.fpr, full.tpr)).max() < 2e-3
-    inside = np.linspace(0, 0.01, 501)
-    assert np.abs(np.interp(inside, thin.fpr, thin.tpr) - np.interp(inside, full.fpr, full.tpr)).max() < 2e-3
-    small = RocCurve.from_scores(*make_samples())
-    assert small.thinned(region) is small
 
 
 @pytest.mark.parametrize("levels", [0, 0.5, 2, 1e9])

@@ -1,4 +1,4 @@
-"""Stateless metrics: tensors in, a scalar out."""
+"""Stateless metrics in plain torch: scores and labels in, a value or a curve out."""
 
 from pauc_lightning.metrics.functional.partial_auc import (
     PartialAUCBounds,
@@ -6,5 +6,12 @@ from pauc_lightning.metrics.functional.partial_auc import (
     convert_partial_auc,
     partial_auc_from_counts,
 )
+from pauc_lightning.metrics.functional.roc import RocCurve
 
-__all__ = ["PartialAUCBounds", "binary_partial_auc", "convert_partial_auc", "partial_auc_from_counts"]
+__all__ = [
+    "PartialAUCBounds",
+    "RocCurve",
+    "binary_partial_auc",
+    "convert_partial_auc",
+    "partial_auc_from_counts",
+]
