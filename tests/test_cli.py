@@ -287,7 +287,7 @@ def test_typos_in_yaml_are_named(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 def test_help_is_written_for_a_user(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
-        (["--help"], "pauc benchmark metric"),
+        (["--help"], "pauc compare -c digits"),
         (["fit", "--help"], "--test_best"),
         (["fit", "--model.help", "UPAUCI"], "the paper's nu"),
         (["fit", "--data.help", "DigitsLT"], "Fraction of positives"),

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-import wandb
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import LightningDataModule, LightningModule, Trainer
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
-from lightning.pytorch.loggers import Logger, WandbLogger
+from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
-# Imported so that YAML files may name these classes without their module.
-import pauc_lightning.callbacks
-import pauc_lightning.data
-import pauc_lightning.methods
-import pauc_lightning.models  # noqa: F401
 from pauc_lightning.callbacks import (
     EvaluationFigures,
     GracefulStop,
@@ -37,50 +28,13 @@ from pauc_lightning.callbacks import (
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import mistakes, report
 from pauc_lightning.cli.parser import PaucArgumentParser
+from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, held, release
 from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
-from pauc_lightning.files import write_text
 from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
-
-_WANDB_SECONDS = 30
-"""How long to wait for W&B to answer before the run is refused."""
-
-
-class RunConfig(SaveConfigCallback):
-    """Keeps the settings with the run. A resumed run's new settings replace them; the old ones get a number."""
-
-    _replacement: tuple[Path, str] | None = None
-
-    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write config.yaml, all of it or nothing, on the main process; a resumed run keeps its own until it trains."""
-        directory = trainer.log_dir  # asks all ranks
-        if self.already_saved or directory is None:
-            return
-        self.already_saved = True
-        if not trainer.is_global_zero:
-            return
-        config = self.config.clone()
-        if stage == "fit":
-            config.ckpt_path = None  # the settings start a new run; `pauc resume` finds the checkpoint itself
-        path = Path(directory) / self.config_filename
-        text = self.parser.dump(config, skip_none=False)
-        if not path.is_file():
-            write_text(path, text)
-        elif path.read_text() != text:
-            self._replacement = path, text
-
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Keep the new settings of a resumed run, which fit its checkpoint and data: all of that has been checked."""
-        if self._replacement is None:
-            return
-        path, text = self._replacement
-        number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
-        write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
-        write_text(path, text)  # at no moment is the run without settings
-        self._replacement = None
 
 
 class PaucCLI(LightningCLI):
@@ -228,40 +182,13 @@ class PaucCLI(LightningCLI):
     def _loggers(self) -> list[Logger]:
         own = self._run_logger()
         mode = self._get(self.config, "wandb")
-        return [own] if mode == "off" else [own, self._wandb_logger(Path(own.log_dir), mode == "offline")]
+        if mode == "off":
+            return [own]
+        from pauc_lightning.cli.wandb_run import wandb_logger  # imports W&B
 
-    def _wandb_logger(self, directory: Path, offline: bool) -> WandbLogger:
-        wandb.finish()  # an earlier run of this process, which would go on otherwise
-        known = directory / "wandb_id.txt"  # a resumed run goes on with its curves there, too
-        identity = known.read_text().strip() if known.is_file() else secrets.token_hex(4)
-        logger = WandbLogger(
-            name=f"{self._run_name()}-{directory.name}",
-            id=identity,
-            resume="allow",
-            project=self._get(self.config, "wandb_project"),
-            save_dir=directory,
-            offline=offline,
-            settings=wandb.Settings(init_timeout=_WANDB_SECONDS),
-        )
-        if is_main_process():
-            self._connect(logger, directory)
-            write_text(known, identity + "\n")
-        return logger
-
-    def _connect(self, logger: WandbLogger, directory: Path) -> None:
-        """Start the run in W&B now: without a key or a connection nothing else needs to be started."""
-        before = set(directory.iterdir()) if directory.is_dir() else set()
-        try:
-            logger.experiment  # noqa: B018  # connects when it is first read
-        except wandb.errors.Error as error:
-            wandb.teardown()
-            for left in set(directory.iterdir()) - before:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-            release(directory)
-            raise InputError(
-                f"`--wandb=online`: W&B cannot be reached or does not know you ({' '.join(str(error).split())}). Run "
-                "`wandb login` first, or use --wandb=offline and `wandb sync` later."
-            ) from error
+        directory, project = Path(own.log_dir), self._get(self.config, "wandb_project")
+        name = f"{self._run_name()}-{directory.name}"
+        return [own, wandb_logger(directory, name, project, offline=mode == "offline")]
 
     def _run_name(self) -> str:
         given = self._get(self.config, "run_name")

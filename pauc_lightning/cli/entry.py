@@ -10,18 +10,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from pauc_lightning import __version__, data_command
-from pauc_lightning.benchmarks import command as benchmark_command
-from pauc_lightning.cli import configs_command
-from pauc_lightning.cli.app import PaucCLI
-from pauc_lightning.cli.configs import find_and_check
-from pauc_lightning.cli.help_text import COMMANDS, OVERVIEW, shorten
-from pauc_lightning.cli.mistakes import sentence
 from pauc_lightning.cli.nearest import nearest
-from pauc_lightning.cli.runs import HELP as RUN_HELP
-from pauc_lightning.cli.runs import translate
+from pauc_lightning.cli.overview import COMMANDS, overview
+from pauc_lightning.cli.pages import show_page
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments import compare
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -33,26 +25,7 @@ def main(args: Sequence[str] | None = None) -> None:
     _silence_other_peoples_noise()
     _find_classes_in_the_current_directory()
     try:
-        if arguments == ["--version"]:
-            print(f"pauc-lightning {__version__}")
-            return
-        if arguments[:1] in (["-h"], ["--help"], ["help"]):
-            print(OVERVIEW, end="")
-            raise SystemExit(0)
-        _check_command(arguments)
-        arguments = find_and_check(arguments)
-        if arguments[:1] == ["configs"]:
-            configs_command.main(arguments[1:])
-        elif arguments[:1] == ["benchmark"]:
-            benchmark_command.main(arguments[1:])
-        elif arguments[:1] == ["data"]:
-            data_command.main(arguments[1:])
-        elif arguments[:1] == ["compare"]:
-            compare.main(arguments[1:], run_pauc=main)
-        else:
-            if arguments[1:] in (["-h"], ["--help"]):
-                print(RUN_HELP.get(arguments[0], ""), end="")
-            _run_cli(find_and_check(translate(arguments)))  # the run's own config is checked, too
+        _run(arguments)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         raise SystemExit(130) from None
@@ -60,6 +33,8 @@ def main(args: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the exit would complain again
         raise SystemExit(0) from None
     except Exception as error:
+        from pauc_lightning.cli.mistakes import sentence
+
         message = None if os.environ.get("PAUC_TRACEBACK") else sentence(error)
         if message is None:
             raise
@@ -67,18 +42,65 @@ def main(args: Sequence[str] | None = None) -> None:
         raise SystemExit(2) from None
 
 
-def _check_command(arguments: Sequence[str]) -> None:
+def _run(arguments: list[str]) -> None:
+    """Run the command. Each is imported when it is asked for: most need no Lightning, which takes seconds to import."""
+    if arguments == ["--version"]:
+        from pauc_lightning import __version__
+
+        print(f"pauc-lightning {__version__}")
+        return
+    if arguments[:1] in (["-h"], ["--help"], ["help"]):
+        show_page(overview())
+        raise SystemExit(0)
+    command = _command(arguments)
+    from pauc_lightning.cli.configs import find_and_check
+
+    options = find_and_check(arguments[1:])
+    if command == "configs":
+        from pauc_lightning.cli import configs_command
+
+        configs_command.main(options)
+    elif command == "benchmark":
+        from pauc_lightning.benchmarks import command as benchmark_command
+
+        benchmark_command.main(options)
+    elif command == "data":
+        from pauc_lightning import data_command
+
+        data_command.main(options)
+    elif command == "compare":
+        from pauc_lightning.experiments import compare
+
+        compare.main(options, run_pauc=main)
+    else:
+        from pauc_lightning.cli.runs import HELP, translate
+
+        if options in (["-h"], ["--help"]):
+            print(HELP.get(command, ""), end="")
+        _run_cli(find_and_check(translate([command, *options])))  # the run's own config is checked, too
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """The command, which comes first."""
     if not arguments:
-        print(OVERVIEW)
+        show_page(overview())
         raise InputError(f"No command is given: write `pauc` and one of {', '.join(COMMANDS)}.")
     command = arguments[0]
-    if not command.startswith("-") and command not in COMMANDS:
+    if command in COMMANDS:
+        return command
+    if command.startswith("-"):
+        close = nearest(command, ("--help", "--version"))
         raise InputError(
-            f"`{command}` is not a command.{nearest(command, COMMANDS)} The commands are {', '.join(COMMANDS)}."
+            f"`{command}` is not an option of `pauc`.{close} A command comes first: see `pauc --help`."
         )
+    close = nearest(command, COMMANDS)
+    raise InputError(f"`{command}` is not a command.{close} The commands are {', '.join(COMMANDS)}.")
 
 
 def _run_cli(arguments: Sequence[str]) -> None:
+    from pauc_lightning.cli.app import PaucCLI
+    from pauc_lightning.cli.help_text import shorten
+
     if not any(argument.endswith("help") for argument in arguments):
         PaucCLI(arguments)
         return

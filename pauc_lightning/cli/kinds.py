@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 import lightning.pytorch.callbacks
@@ -66,6 +67,15 @@ KINDS = {
     "logger": Kind("a logger", Logger, (lightning.pytorch.loggers,), "--trainer.logger", "my_file.MyLogger"),
 }
 """By the last part of the option's name."""
+
+
+@cache
+def load_known_classes() -> None:
+    """Import every known class: the parser accepts bare names only of classes that have been imported."""
+    for kind in KINDS.values():
+        for module in kind.modules:
+            for name in module.__all__:
+                getattr(module, name)
 
 
 def kind_of(name: str) -> Kind | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 import traceback
 from collections.abc import Iterator
-
-from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from pauc_lightning.errors import InputError
 
@@ -32,7 +31,7 @@ _DISK = {
 def sentence(error: BaseException) -> str | None:
     """What to tell the user, or None if the error is this project's own and deserves its traceback."""
     for cause in _chain(error):
-        if isinstance(cause, (InputError, MisconfigurationException)):
+        if isinstance(cause, (InputError, *_lightnings_own())):
             return _shortened(str(cause)) or str(cause)
     for cause in _chain(error):
         if isinstance(cause, OSError) and cause.errno in _DISK:
@@ -41,6 +40,12 @@ def sentence(error: BaseException) -> str | None:
         if isinstance(cause, MemoryError) or "can't allocate memory" in str(cause):
             return "There is not enough memory: lower `data.batch_size`, `data.eval_batch_size` or `data.num_workers`."
     return None
+
+
+def _lightnings_own() -> tuple[type[Exception], ...]:
+    """Lightning's exception for settings that do not go together, if Lightning has been imported at all."""
+    module = sys.modules.get("lightning.fabric.utilities.exceptions")
+    return () if module is None else (module.MisconfigurationException,)
 
 
 def _shortened(message: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
+from pauc_lightning.cli.kinds import load_known_classes
 from pauc_lightning.cli.suggestions import explain
 
 
@@ -14,6 +15,7 @@ class PaucArgumentParser(LightningArgumentParser):
     """A parser whose errors are one sentence that quotes what was given, and that takes no abbreviations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        load_known_classes()
         # A beginning of an option's name would be taken for it: a typo would pass, and change its meaning one day.
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
         self._given: list[str] = []

@@ -1,27 +1,12 @@
-"""Metrics for the partial AUC: torchmetrics classes here, stateless functions in ``functional``.
-
-The class is imported when it is first used, so that ``metrics.functional`` loads torch and nothing else.
-"""
-
-from __future__ import annotations
+"""Metrics for the partial AUC: torchmetrics classes here, stateless functions in ``functional``."""
 
 from typing import TYPE_CHECKING
 
+from pauc_lightning.lazy import lazy_names
+
 if TYPE_CHECKING:
     from pauc_lightning.metrics.partial_auc import BinaryPartialAUC
+else:  # the functions need no torchmetrics, which takes three times as long to import as torch
+    __getattr__, __dir__ = lazy_names(__name__, {"partial_auc": ["BinaryPartialAUC"]})
 
 __all__ = ["BinaryPartialAUC"]
-
-
-def __getattr__(name: str) -> object:
-    """Import the class of that name."""
-    if name == "BinaryPartialAUC":
-        from pauc_lightning.metrics.partial_auc import BinaryPartialAUC
-
-        return BinaryPartialAUC
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the classes before they are imported, for completion in a notebook."""
-    return sorted({*globals(), *__all__})

@@ -295,4 +295,5 @@ def test_help_lists_every_command_and_the_examples_as_typed(capsys: pytest.Captu
         "benchmark",
     ):
         assert re.search(rf"^  {command} +\S", said, flags=re.MULTILINE)
-    assert "\n  pauc fit -c digits -c ce\n" in said
+    assert "\n  pauc fit -c digits -c upauci --model.max_fpr 0.1\n" in said
+    assert all(len(line) <= 80 for line in said.splitlines())

@@ -1,0 +1,62 @@
+"""``pauc --help``: all commands, with examples as they are typed. Imports nothing that takes time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+GROUPS = {
+    "Train": {
+        "fit": "train a method on a data set",
+        "resume": "continue a run that was stopped, exactly where it stopped",
+        "compare": "train several methods from the same warm-up and print one table",
+    },
+    "Evaluate": {
+        "test": "evaluate a run on the test part",
+        "validate": "evaluate a run on the validation part",
+        "predict": "score samples, also new ones, with a run",
+    },
+    "Look around": {
+        "configs": "list the config files that -c finds by name",
+        "data": "show the parts and classes of a data set",
+        "benchmark": "measure the project's claims on this machine",
+    },
+}
+"""All commands with what they do, by purpose."""
+
+COMMANDS = tuple(name for group in GROUPS.values() for name in group)
+
+_EXAMPLES = """\
+pauc fit -c digits -c upauci --model.max_fpr 0.1
+pauc test runs/DigitsLT-UPAUCI/version_0
+pauc resume runs/DigitsLT-UPAUCI/version_0 --trainer.max_epochs 100
+pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
+pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
+"""
+
+_MORE = """\
+pauc COMMAND --help              the options of a command
+pauc fit --model.help UPAUCI     the settings of a method
+pauc fit --data.help TabularLT   the settings of a data set
+pauc configs                     what may follow -c
+"""
+
+
+def overview() -> str:
+    """The text of ``pauc --help``, at most 80 columns wide."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "usage: pauc COMMAND [options]"
+    yield ""
+    yield "Train and evaluate models for a corner of the ROC curve (partial AUC)."
+    width = max(map(len, COMMANDS))
+    for title, commands in GROUPS.items():
+        yield ""
+        yield f"{title}:"
+        for name, purpose in commands.items():
+            yield f"  {name:<{width}}  {purpose}"
+    for title, text in (("Examples", _EXAMPLES), ("Read next", _MORE)):
+        yield ""
+        yield f"{title}:"
+        yield from (f"  {line}" for line in text.splitlines())

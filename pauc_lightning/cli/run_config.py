@@ -1,0 +1,45 @@
+"""config.yaml: the settings of a run, kept with it."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.cli import SaveConfigCallback
+
+from pauc_lightning.files import write_text
+
+
+class RunConfig(SaveConfigCallback):
+    """Keeps the settings with the run. A resumed run's new settings replace them; the old ones get a number."""
+
+    _replacement: tuple[Path, str] | None = None
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Write config.yaml, all of it or nothing, on the main process; a resumed run keeps its own until it trains."""
+        directory = trainer.log_dir  # asks all ranks
+        if self.already_saved or directory is None:
+            return
+        self.already_saved = True
+        if not trainer.is_global_zero:
+            return
+        config = self.config.clone()
+        if stage == "fit":
+            config.ckpt_path = None  # the settings start a new run; `pauc resume` finds the checkpoint itself
+        path = Path(directory) / self.config_filename
+        text = self.parser.dump(config, skip_none=False)
+        if not path.is_file():
+            write_text(path, text)
+        elif path.read_text() != text:
+            self._replacement = path, text
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Keep the new settings of a resumed run, which fit its checkpoint and data: all of that has been checked."""
+        if self._replacement is None:
+            return
+        path, text = self._replacement
+        number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
+        write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
+        write_text(path, text)  # at no moment is the run without settings
+        self._replacement = None
