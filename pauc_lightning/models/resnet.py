@@ -33,8 +33,6 @@ class ResNet18(nn.Module):
         weights: str | None = None,
         in_channels: int = 3,
     ) -> None:
-        from torchvision.models import ResNet18_Weights, resnet18  # takes longer to import than torch itself
-
         super().__init__()
         from torchvision.models import ResNet18_Weights, resnet18  # slow to import
 
