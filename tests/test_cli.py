@@ -285,22 +285,6 @@ def test_typos_in_yaml_are_named(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert "Did you mean `fit`?" in refused(capsys, "fti")
 
 
-def test_help_is_written_for_a_user(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, words in (
-        (["--help"], "pauc compare -c digits"),
-        (["fit", "--help"], "--test_best"),
-        (["fit", "--model.help", "UPAUCI"], "the paper's nu"),
-        (["fit", "--data.help", "DigitsLT"], "Fraction of positives"),
-        (["benchmark", "--help"], "metric"),
-    ):
-        with pytest.raises(SystemExit) as stopped:
-            run(*arguments)
-        assert stopped.value.code == 0
-        said = capsys.readouterr().out
-        assert words in " ".join(said.split())
-        assert "torch.nn.Softshrink" not in said
-
-
 def test_users_own_backbone_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_models.py").write_text(
         "from torch import nn\n"

@@ -26,16 +26,16 @@ def main(argv: Sequence[str]) -> None:
         description="Measure a claim of this project on this machine.",
         epilog="\n".join(
             [
-                "benchmarks:",
+                "Benchmarks:",
                 *(f"  {name:<{width}}  {_description(name)}" for name in NAMES),
                 "",
-                "`pauc benchmark NAME --help` lists its options.",
+                "`pauc benchmark NAME --help` shows the options of one of them.",
             ]
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="pauc benchmark NAME [options]",
     )
-    parser.add_argument("name", choices=NAMES, help="which one to run")
-    parser.add_argument("options", nargs=argparse.REMAINDER, help="options of the benchmark")
+    parser.add_argument("name", choices=NAMES, metavar="NAME", help="which one to run")
+    parser.add_argument("options", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     importlib.import_module(f"{benchmarks.__name__}.{arguments.name}").main(arguments.options)
 

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--samples", type=int, default=10_000_000, help="number of scores (default %(default)s)"
     )
     parser.add_argument("--positives", type=float, default=0.01, help="their positive fraction (%(default)s)")
-    parser.add_argument("--max-fpr", type=float, default=0.1, help="the region, one-way (%(default)s)")
+    parser.add_argument("--max_fpr", type=float, default=0.1, help="the region, one-way (%(default)s)")
     parser.add_argument("--repeats", type=int, default=5, help="runs; the median counts (%(default)s)")
     args = parser.parse_args(argv)
     Region(args.max_fpr)

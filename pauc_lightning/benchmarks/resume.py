@@ -269,9 +269,9 @@ def main(argv: Sequence[str]) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--chains", type=int, default=20, help="how many runs to kill and resume (20)")
-    parser.add_argument("--kills", type=int, default=3, help="kills per run, at most (3)")
-    parser.add_argument("--seed", type=int, default=0, help="decides signals and moments (0)")
+    parser.add_argument("--chains", type=int, default=20, help="how many runs to kill and resume")
+    parser.add_argument("--kills", type=int, default=3, help="kills per run, at most")
+    parser.add_argument("--seed", type=int, default=0, help="decides signals and moments")
     parser.add_argument("--quick", action="store_true", help="three chains of one kill")
     parser.add_argument("--keep", type=Path, help="directory to keep the runs and their output in")
     arguments = parser.parse_args(argv)

@@ -38,13 +38,19 @@ from pauc_lightning.methods import PartialAUCModule
 
 
 class PaucCLI(LightningCLI):
-    """LightningCLI with this project's defaults, links and closing words."""
+    """LightningCLI with this project's defaults, links and closing words.
+
+    Args:
+        args: What Lightning's command line understands: fit, validate, test or predict, and options.
+        command: The command that the user typed.
+    """
 
     figures: EvaluationFigures
 
-    def __init__(self, args: Sequence[str]) -> None:
+    def __init__(self, args: Sequence[str], command: str) -> None:
         self._first_step = 0
-        self._command = args[0] if args else ""
+        self._stage = args[0]
+        self._command = command
         super().__init__(
             model_class=PartialAUCModule,
             datamodule_class=LightningDataModule,
@@ -66,12 +72,13 @@ class PaucCLI(LightningCLI):
         )
 
     def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static there, called on self only
-        """The command that was asked for; building the parsers of all four would take three times as long."""
-        every = LightningCLI.subcommands()
-        return {self._command: every[self._command]} if self._command in every else every
+        """The stage that was asked for; building the parsers of all four would take three times as long."""
+        return {self._stage: LightningCLI.subcommands()[self._stage]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Options of this project, and what flows from the data to the model."""
+        if isinstance(parser, PaucArgumentParser):
+            parser.add_help_options(self._command)
         parser.add_argument("--run_dir", type=str, default="runs", help="Directory that holds all runs.")
         parser.add_argument(
             "--run_name", type=str | None, default=None, help="Name of this run; left out, <data>-<method>."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -22,9 +21,7 @@ Files in ./configs are found as well, and before those that come with the projec
 
 def main(argv: Sequence[str]) -> None:
     """Print one line for each config, grouped by folder."""
-    parser = PlainParser(
-        prog="pauc configs", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = PlainParser(prog="pauc configs", description=DESCRIPTION)
     parser.add_argument("--path", action="store_true", help="print only the folder of the project's configs")
     if parser.parse_args(argv).path:
         print(shipped_folder())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import logging
 import os
 import sys
@@ -11,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.cli.options import with_underscores
 from pauc_lightning.cli.overview import COMMANDS, overview
 from pauc_lightning.cli.pages import show_page
 from pauc_lightning.errors import InputError
@@ -55,7 +54,7 @@ def _run(arguments: list[str]) -> None:
     command = _command(arguments)
     from pauc_lightning.cli.configs import find_and_check
 
-    options = find_and_check(arguments[1:])
+    options = find_and_check(with_underscores(arguments[1:]))
     if command == "configs":
         from pauc_lightning.cli import configs_command
 
@@ -73,11 +72,12 @@ def _run(arguments: list[str]) -> None:
 
         compare.main(options, run_pauc=main)
     else:
-        from pauc_lightning.cli.runs import HELP, translate
+        from pauc_lightning.cli.app import PaucCLI
+        from pauc_lightning.cli.runs import translate
 
-        if options in (["-h"], ["--help"]):
-            print(HELP.get(command, ""), end="")
-        _run_cli(find_and_check(translate([command, *options])))  # the run's own config is checked, too
+        PaucCLI(
+            find_and_check(translate([command, *options])), command
+        )  # the run's own config is checked, too
 
 
 def _command(arguments: Sequence[str]) -> str:
@@ -95,21 +95,6 @@ def _command(arguments: Sequence[str]) -> str:
         )
     close = nearest(command, COMMANDS)
     raise InputError(f"`{command}` is not a command.{close} The commands are {', '.join(COMMANDS)}.")
-
-
-def _run_cli(arguments: Sequence[str]) -> None:
-    from pauc_lightning.cli.app import PaucCLI
-    from pauc_lightning.cli.help_text import shorten
-
-    if not any(argument.endswith("help") for argument in arguments):
-        PaucCLI(arguments)
-        return
-    text = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(text):
-            PaucCLI(arguments)
-    finally:
-        print(shorten(text.getvalue()), end="")
 
 
 def _find_classes_in_the_current_directory() -> None:

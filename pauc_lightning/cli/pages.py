@@ -27,4 +27,4 @@ def show_page(page: str) -> None:
     for pattern, style in ((_OPTION, "cyan"), (_COMMAND, "cyan"), (_EXAMPLE, "green"), (_HEADING, "bold")):
         text.highlight_regex(pattern, style)
     # Lines were wrapped by whoever wrote the page; rich would wrap them without their indentation.
-    Console(soft_wrap=True).print(text, soft_wrap=True)
+    Console().print(text, soft_wrap=True, end="")

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.cli.options import Option, filled, page_width, section
+from pauc_lightning.cli.pages import show_page
 from pauc_lightning.errors import InputError
 
 
 class PlainParser(argparse.ArgumentParser):
-    """argparse's parser, except that a mistake is one sentence, and that it takes no abbreviations."""
+    """argparse's parser with this project's help pages and messages; it takes no abbreviations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
@@ -20,6 +22,21 @@ class PlainParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise :class:`InputError`."""
         raise InputError(self._sentence(message))
+
+    def format_help(self) -> str:
+        """The help page: usage, description, options with their defaults, epilog."""
+        width = page_width()
+        actions = [action for action in self._actions if action.help != argparse.SUPPRESS]
+        positional = [Option.of_action(action) for action in actions if not action.option_strings]
+        options = [Option.of_action(action) for action in actions if action.option_strings]
+        called = " ".join([self.prog, *(option.name for option in positional), "[options]"])
+        blocks = [f"usage: {self.usage or called}\n", *filled(self.description or "", width)]
+        blocks.append(section("Options", [*positional, *options], width))
+        return "\n".join([*blocks, *filled(self.epilog or "", width)])
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help page, in colour on a terminal."""
+        show_page(self.format_help())
 
     def _sentence(self, message: str) -> str:
         see = f"`{self.prog} --help` lists what can be given."

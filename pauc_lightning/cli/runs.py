@@ -18,42 +18,6 @@ COMMANDS = ("resume", "test", "validate", "predict")
 """Commands that take a run directory as their first argument."""
 
 _LOCK = ".lock"
-HELP = {
-    "resume": """\
-usage: pauc resume RUN [options]
-
-Go on with a run that was stopped, exactly where it was.
-
-  pauc resume runs/DigitsLT-CE/version_0
-  pauc resume runs/DigitsLT-CE/version_0 --trainer.max_epochs=100
-
-The other options are those of pauc fit:
-
-""",
-    "test": """\
-usage: pauc test RUN [--ckpt_path best|last|FILE] [options]
-
-Evaluate the best model of a run on the test part.
-
-  pauc test runs/DigitsLT-CE/version_0
-
-The other options are those of all commands:
-
-""",
-    "validate": """\
-usage: pauc validate RUN [--ckpt_path best|last|FILE] [options]
-
-Evaluate the best model of a run on the validation part.
-
-  pauc validate runs/DigitsLT-CE/version_0
-
-The other options are those of all commands:
-
-""",
-    "predict": predict.HELP,
-}
-"""What the help of a command on a run begins with."""
-
 _LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
 
 _LOCK_SECONDS = 10
@@ -141,7 +105,7 @@ def translate(arguments: Sequence[str]) -> list[str]:
     if command not in COMMANDS:
         return list(arguments)
     if not rest or rest[0].startswith("-"):
-        if command == "resume" and "-h" not in rest and not any(option.endswith("help") for option in rest):
+        if command == "resume" and not any(_asks_for_help(option) for option in rest):
             raise InputError("`pauc resume` needs the run's directory: pauc resume runs/<name>/version_<n>.")
         if command == "predict" and any(option.split("=")[0] == "--input" for option in rest):
             raise InputError(
@@ -156,6 +120,11 @@ def translate(arguments: Sequence[str]) -> list[str]:
     if command == "predict":
         options = predict.translate_options(directory.path, options)
     return [command, "-c", config, "--ckpt_path", "best", *options]
+
+
+def _asks_for_help(option: str) -> bool:
+    name = option.partition("=")[0]
+    return name in ("-h", "--help", "--help_all") or name.endswith(".help")
 
 
 def find_checkpoint(name: str, configs: Sequence[Path]) -> Path:

@@ -9,7 +9,7 @@ from pauc_lightning.benchmarks.metric import main
 
 
 def test_prints_agreeing_values_times_and_memory(capfd: pytest.CaptureFixture[str]) -> None:
-    main(["--samples", "300000", "--positives", "0.1", "--max-fpr", "0.2", "--repeats", "1"])
+    main(["--samples", "300000", "--positives", "0.1", "--max_fpr", "0.2", "--repeats", "1"])
     printed, progress = capfd.readouterr()
     assert "300,000 float32 scores, 10.00% positives, max_fpr=0.2, median of 1" in printed
     assert "measuring" in progress
@@ -38,7 +38,7 @@ def test_prints_agreeing_values_times_and_memory(capfd: pytest.CaptureFixture[st
         (["--samples", "0"], "`--samples` must be at least 1, got 0"),
         (["--repeats", "0"], "`--repeats` must be at least 1, got 0"),
         (["--positives", "1"], "`--positives` is a fraction"),
-        (["--max-fpr", "0"], "`max_fpr`"),
+        (["--max_fpr", "0"], "`max_fpr`"),
     ],
 )
 def test_bad_options_are_clear_errors(argv: list[str], message: str) -> None:
