@@ -19,6 +19,8 @@ def loaded_by(module: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["pauc_lightning.metrics.functional", "pauc_lightning.experiments.plan"])
+@pytest.mark.parametrize(
+    "module", ["pauc_lightning.metrics.functional", "pauc_lightning.experiments.compare"]
+)
 def test_importing_it_loads_nothing_heavy(module: str) -> None:
     assert loaded_by(module) == set()

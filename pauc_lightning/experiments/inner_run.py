@@ -1,4 +1,4 @@
-"""One ``pauc`` command inside another: quiet, and with its end told apart."""
+"""One ``pauc`` command inside another: silent, with all that it says kept for a log file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from lightning.fabric.utilities.warnings import PossibleUserWarning
 
@@ -15,29 +16,54 @@ RunPauc = Callable[[Sequence[str]], None]
 """The ``pauc`` command, called with its arguments."""
 
 _INTERRUPTED = (130, 143)
-"""The exit status after Ctrl-C, and after a request to end."""
+"""The exit status after Ctrl-C, and after SIGTERM."""
 _LOGGERS = ("lightning.pytorch", "lightning.fabric")
 _NOT_FOR_USERS = (PossibleUserWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
+@dataclass(frozen=True)
+class Said:
+    """What a command said.
+
+    Args:
+        text: All that it printed, logged and warned of.
+        warnings: The warnings that a user should read. Collapses are not among them, because the table marks them.
+    """
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
 class RunFailed(Exception):
-    """A command failed.
+    """Raised when a command fails.
 
     Args:
         reason: Why, in a sentence.
-        output: All that it printed, and the traceback if there is one.
-        is_mistake: Whether it refused what it was asked for.
+        said: What the command said, with the traceback if there is one.
+        is_mistake: Whether the command rejected its arguments.
     """
 
-    def __init__(self, reason: str, output: str, is_mistake: bool) -> None:
+    def __init__(self, reason: str, said: Said, is_mistake: bool) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.output = output
+        self.said = said
         self.is_mistake = is_mistake
 
 
+class RunStopped(KeyboardInterrupt):
+    """Raised when a command is interrupted.
+
+    Args:
+        said: What the command said.
+    """
+
+    def __init__(self, said: Said) -> None:
+        super().__init__()
+        self.said = said
+
+
 class InnerRuns:
-    """Runs ``pauc`` commands without their chatter.
+    """Runs ``pauc`` commands in this process without a word.
 
     Args:
         run_pauc: The ``pauc`` command.
@@ -45,63 +71,73 @@ class InnerRuns:
 
     def __init__(self, run_pauc: RunPauc) -> None:
         self._run_pauc = run_pauc
-        self._known_warnings: set[str] = set()
-        self._warnings: list[warnings.WarningMessage] = []
 
-    def __call__(self, arguments: Sequence[str]) -> str:
-        """Run a command and return what it printed.
+    def __call__(self, arguments: Sequence[str]) -> Said:
+        """Run a command and return what it said.
 
         Raises:
             RunFailed: If it fails, whatever the reason.
-            KeyboardInterrupt: If it was interrupted, also where Lightning makes an exit of that.
+            RunStopped: If it was interrupted; Lightning ends the process then, which is prevented.
         """
         output = io.StringIO()
-        with _quiet(output), warnings.catch_warnings(record=True) as caught:
+        caught: list[tuple[str, type[Warning]]] = []
+
+        def said(more: str = "") -> Said:
+            return Said(output.getvalue() + more, tuple(_for_users(caught)))
+
+        with _captured(output, caught):
             try:
                 self._run_pauc(arguments)
             except SystemExit as stopped:
                 sentence = _error_sentence(output.getvalue())
                 if not stopped.code and "--print_config" in arguments:
-                    return output.getvalue()
+                    return said()
                 if not stopped.code or stopped.code in _INTERRUPTED or sentence is None:
-                    raise KeyboardInterrupt from stopped  # under DDP, other processes than the first end with 0
-                raise RunFailed(sentence, output.getvalue(), is_mistake=True) from stopped
+                    raise RunStopped(
+                        said()
+                    ) from stopped  # under DDP, processes other than the first end with 0
+                raise RunFailed(sentence, said(), is_mistake=True) from stopped
+            except KeyboardInterrupt as stopped:
+                raise RunStopped(said()) from stopped
             except Exception as error:
                 what = str(error).strip().partition("\n")[0]
                 reason = f"{type(error).__name__}: {what}" if what else type(error).__name__
-                raise RunFailed(
-                    reason, output.getvalue() + traceback.format_exc(), is_mistake=False
-                ) from error
-            finally:
-                self._warnings = caught
-        return output.getvalue()
+                raise RunFailed(reason, said(traceback.format_exc()), is_mistake=False) from error
+        return said()
 
-    def new_warnings(self) -> Iterator[str]:
-        """What the last command warned of and no earlier one did, except collapses, which the table marks."""
-        for warning in self._warnings:
-            text = str(warning.message)
-            is_known = text in self._known_warnings or text.startswith("Training has collapsed")
-            self._known_warnings.add(text)
-            if not is_known and not issubclass(warning.category, _NOT_FOR_USERS):
-                yield text
+
+def _for_users(caught: Sequence[tuple[str, type[Warning]]]) -> Iterator[str]:
+    for text in dict.fromkeys(text for text, category in caught if not issubclass(category, _NOT_FOR_USERS)):
+        if not text.startswith("Training has collapsed"):
+            yield text
 
 
 @contextlib.contextmanager
-def _quiet(output: io.StringIO) -> Iterator[None]:
-    """Send what is printed to ``output``, and leave out what Lightning logs about itself."""
+def _captured(output: io.StringIO, caught: list[tuple[str, type[Warning]]]) -> Iterator[None]:
+    """Send what is printed, logged and warned of to ``output``, and the warnings to ``caught`` as well."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
-    levels = [logger.level for logger in loggers]
+    before = [(logger.handlers, logger.propagate) for logger in loggers]
     for logger in loggers:
-        logger.setLevel(logging.ERROR)
+        logger.handlers, logger.propagate = [logging.StreamHandler(output)], False
+
+    def keep(message: Warning | str, category: type[Warning], *_: object) -> None:
+        caught.append((str(message), category))
+        output.write(f"{category.__name__}: {message}\n")
+
     try:
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
+        ):
+            warnings.showwarning = keep  # type: ignore[assignment]
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        for logger, (handlers, propagate) in zip(loggers, before, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate
 
 
 def _error_sentence(output: str) -> str | None:
-    """What a command that refused its arguments printed last."""
+    """Find the sentence that a command which rejected its arguments printed last."""
     before, found, sentence = output.rpartition("error: ")
     return " ".join(sentence.split()) if found and (not before or before.endswith("\n")) else None

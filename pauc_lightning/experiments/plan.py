@@ -1,4 +1,7 @@
-"""What ``pauc compare`` is asked for: its options, checked before anything is trained."""
+"""What ``pauc compare`` is asked for: its options, checked before anything is trained.
+
+Nothing heavy is imported here, so that ``pauc compare --help`` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,38 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
+from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.config_files import find_config, list_configs
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.cells import Cell, Run, WarmUp
 from pauc_lightning.region import Region
 
 LARGEST_SEED = 2**32 - 1
 
 DESCRIPTION = """\
-Train methods from the same cross-entropy warm-up, for each region and seed, and print the test results side by side.
+Train methods from the same cross-entropy warm-up, for each region and seed, and
+compare their test results.
 
-  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7 --seeds 0 1 2
+  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
 
-Options that are not listed here go to every `pauc fit`, for example --model.backbone SmallCNN. Every method starts at
-the end of the warm-up. A run that has been finished is not run again: the same command goes on with a comparison that
-was stopped. Seeds change the split, the initial weights and the order of the batches. The table is printed, and saved
-in --out as table.md and table.csv. Runs that collapsed or failed are marked in it; if any failed, the exit status is 1.
+All other options go to every `pauc fit`, for example --model.backbone SmallCNN.
+"""
 
-With --train_part the same models are also looked at on the training part: their partial AUC there, and the squared
-risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI and UPAUCI minimise. A method that lowers the
-risk but not the error on the training part has the wrong surrogate; one that is ahead there but not in the test
-overfits.
+NOTES = """\
+Every method starts at the end of the warm-up. Seeds change the split, the initial
+weights and the order of the batches. The same command continues a comparison that
+was interrupted: finished runs are not repeated.
+
+--out gets the table (table.md, table.csv), the ROC curves on the test part (roc.png)
+and a directory for each run with its log. Runs that collapsed or failed are marked
+in the table; if any failed, the exit status is 1.
+
+--train_part also evaluates the models on the training part: the partial AUC, and the
+squared risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI and
+UPAUCI minimise. A method that lowers the risk but not the ranking error there has the
+wrong surrogate; one that is ahead there but not on the test part overfits.
 """
 
 _NOT_TO_BE_GIVEN = {
@@ -44,54 +57,31 @@ _NOT_TO_BE_GIVEN = {
     "model.warmup_epochs": "give --warmup_epochs instead",
     "model.init_weights": "every method starts from the common warm-up",
     "test_best": "every run is tested at its best epoch",
-    "ckpt_path": "to go on with a comparison, type its command again",
+    "ckpt_path": "to continue a comparison, type its command again",
     "trainer.fast_dev_run": "it keeps nothing; for a quick look give --epochs 1 --seeds 0",
     "trainer.logger": "every run is kept in --out; for W&B give --wandb",
     "trainer.enable_checkpointing": "the methods start from a checkpoint and are tested at one",
     "print_config": "a run's settings are in its config.yaml",
 }
-"""Options of ``pauc fit`` that a comparison sets itself or cannot do with, and what to do instead."""
-
-
-@dataclass(frozen=True)
-class WarmUp:
-    """The training that all methods of a seed start from."""
-
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Name of the run's directory."""
-        return f"warmup-seed{self.seed}"
-
-    @property
-    def title(self) -> str:
-        """How a person calls it."""
-        return f"warm-up, seed {self.seed}"
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training: a method, for a region, with a seed."""
-
-    method: str
-    region: Region
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Name of the run's directory."""
-        return f"{self.method}-{self.region.name}-seed{self.seed}"
-
-    @property
-    def title(self) -> str:
-        """How a person calls it."""
-        return f"{self.method}, {self.region.title}, seed {self.seed}"
+"""Options of ``pauc fit`` that a comparison sets itself or cannot work with, and what to do instead."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison: every method, for every region, with every seed."""
+    """A comparison: every method, for every region, with every seed.
+
+    Args:
+        configs: Config files, as for ``pauc fit``.
+        methods: Names of the methods.
+        regions: The regions to train for and test in.
+        seeds: One run of everything for each.
+        warmup_epochs: Epochs of the common warm-up; 0 means none.
+        epochs: Epochs of each method.
+        baseline: The method over which gains are counted.
+        train_part: Whether to evaluate the models on the training part, too.
+        out: The directory of all runs.
+        extra: Options for every ``pauc fit``.
+    """
 
     configs: tuple[str, ...]
     methods: tuple[str, ...]
@@ -103,7 +93,6 @@ class Plan:
     train_part: bool
     out: Path
     extra: tuple[str, ...]
-    """Options for every ``pauc fit``."""
 
     @property
     def runs(self) -> list[Run]:
@@ -115,9 +104,13 @@ class Plan:
             for method in self.methods
         ]
 
+    def epochs_of(self, cell: Cell) -> int:
+        """The number of epochs that a cell trains for."""
+        return self.warmup_epochs if isinstance(cell, WarmUp) else self.epochs
+
 
 def method_config(method: str) -> Path:
-    """The file that holds a method's settings: in ``configs/method`` here, or one that comes with the project."""
+    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
     if Path(method).name != method:
         raise InputError(
             f"`--methods {method}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
@@ -125,16 +118,21 @@ def method_config(method: str) -> Path:
     try:
         return find_config(f"method/{method}")
     except InputError as error:
-        known = sorted(Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method")
-        close = difflib.get_close_matches(method, known, n=1, cutoff=0.5)
-        nearest = f" Did you mean `{close[0]}`?" if close else ""
+        known = sorted(
+            {Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method"}
+        )
         raise InputError(
-            f"`--methods {method}`: no such method.{nearest} Known: {', '.join(known)}."
+            f"`--methods {method}`: no such method.{nearest(method, known)} Known: {', '.join(known)}."
         ) from error
 
 
 def parse(argv: Sequence[str]) -> Plan:
-    """The plan that these options describe; a mistake in them is an :class:`InputError`."""
+    """Read and check the options.
+
+    Raises:
+        InputError: If there is a mistake in them.
+        SystemExit: After printing the help.
+    """
     parser = _parser()
     arguments, extra = parser.parse_known_args(argv)
     _check_extra(extra, own=[action.dest for action in parser._actions])
@@ -162,43 +160,55 @@ def parse(argv: Sequence[str]) -> Plan:
     )
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}. `pauc compare --help` explains the options.")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> PlainParser:
+    parser = PlainParser(
         prog="pauc compare",
+        usage="pauc compare -c DATA [--methods METHOD ...] [options]",
         description=DESCRIPTION,
+        epilog=NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("-c", "--config", action="append", default=[], help="config file, as for pauc fit")
-    parser.add_argument(
-        "--methods", nargs="+", default=["ce", "pauci", "upauci"], help="names of methods, see `pauc configs`"
     )
     parser.add_argument(
-        "--regions", nargs="+", default=["0.3"], help="max_fpr, or max_fpr,min_tpr for a two-way region"
+        "-c", "--config", action="append", default=[], metavar="NAME", help="config file, as for pauc fit"
     )
-    parser.add_argument("--seeds", nargs="+", default=["0", "1", "2"], help="one run of everything for each")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=["ce", "pauci", "upauci"],
+        metavar="NAME",
+        help="methods, see `pauc configs` (default: ce pauci upauci)",
+    )
+    parser.add_argument(
+        "--regions",
+        nargs="+",
+        default=["0.3"],
+        metavar="FPR[,TPR]",
+        help="max_fpr, or max_fpr,min_tpr (default: 0.3)",
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", default=["0", "1", "2"], metavar="N", help="seeds (default: 0 1 2)"
+    )
     parser.add_argument(
         "--warmup_epochs",
         default="10",
-        help="epochs of the common warm-up; with 0 the methods start from the seed's initial weights",
-    )
-    parser.add_argument("--epochs", default="20", help="epochs of each method after the warm-up")
-    parser.add_argument(
-        "--baseline", help="method over which the gains are counted; left out, the first of --methods"
+        metavar="N",
+        help="epochs of the warm-up; 0: none, start from initial weights (default: 10)",
     )
     parser.add_argument(
-        "--train_part",
-        action="store_true",
-        help="also print partial AUC and squared risk on the training part",
+        "--epochs", default="20", metavar="N", help="epochs of each method after it (default: 20)"
     )
-    parser.add_argument("--out", default="runs/compare", help="directory of all these runs")
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="gains are counted over this method (default: the first)"
+    )
+    parser.add_argument(
+        "--train_part", action="store_true", help="evaluate on the training part, too (default: no)"
+    )
+    parser.add_argument(
+        "--out",
+        default="runs/compare",
+        metavar="DIR",
+        help="directory of all these runs (default: runs/compare)",
+    )
     return parser
 
 
@@ -210,13 +220,13 @@ def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
                 raise InputError(f"`--{name}` cannot be given to pauc compare: {instead}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
-        close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
+        close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)  # strict: it may be one of pauc fit's
         if close:
             raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
 
 
 def option_names(extra: Sequence[str]) -> Iterator[str]:
-    """The names in a list of options, however they are written.
+    """Yield the names in a list of options, however they are written.
 
     Example:
         >>> list(option_names(["--data.init_args.seed=3", "--trainer.callbacks+=Timer", "--run_dir", "here"]))
@@ -228,7 +238,7 @@ def option_names(extra: Sequence[str]) -> Iterator[str]:
 
 
 def _without_repeats(option: str, texts: Sequence[str], values: Sequence[object]) -> Sequence[str]:
-    """The texts, if all values differ."""
+    """Return the texts if all values differ."""
     for position, value in enumerate(values):
         if value in values[:position]:
             first = texts[list(values).index(value)]

@@ -1,62 +1,76 @@
-"""What a run leaves behind for a comparison: where its training ended, and whether it collapsed on the way."""
+"""Callbacks of a run within a comparison: what it leaves behind, and how far it is."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
 
-from pauc_lightning.errors import InputError
-from pauc_lightning.files import write_text
+from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
+from pauc_lightning.experiments.live import Progress, report
+from pauc_lightning.experiments.outcome import Collapse, Record, write_curve
 from pauc_lightning.methods import PartialAUCModule
-
-FILENAME = "fit.json"
-
-
-@dataclass(frozen=True)
-class Collapse:
-    """What the collapse warning said, and at which step."""
-
-    step: int
-    what: str
+from pauc_lightning.metrics.functional import RocCurve
 
 
-@dataclass(frozen=True)
-class Record:
-    """How a training ended that was not stopped on the way."""
+class RunRecord(EvaluationScores):
+    """Write what the comparison needs into the run's directory.
 
-    epochs: int
-    steps: int
-    collapses: tuple[Collapse, ...] = ()
-
-    @classmethod
-    def read(cls, folder: Path) -> Record | None:
-        """That of the run in ``folder``; None if its training did not come to its end."""
-        path = folder / FILENAME
-        if not path.is_file():
-            return None
-        try:
-            content = json.loads(path.read_text())
-            collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
-            return cls(int(content["epochs"]), int(content["steps"]), collapses)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is damaged: delete {folder}, and its run is made again.") from error
-
-
-class RunRecord(Callback):
-    """Write ``fit.json`` into the run's directory when training has come to its end.
-
-    It names the epochs and steps done and the collapses warned of. A training that fails or is stopped leaves none.
+    At the end of training ``fit.json`` names the epochs and steps done and the collapses warned of; a training that
+    fails or is interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
     """
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Write the file, on one rank."""
+        """Write ``fit.json``, on one rank."""
         folder = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
         if not trainer.is_global_zero:
             return
         assert isinstance(pl_module, PartialAUCModule)
         collapses = tuple(Collapse(step, what) for step, what in pl_module.collapses)
-        record = Record(trainer.fit_loop.epoch_progress.current.completed, trainer.global_step, collapses)
-        write_text(folder / FILENAME, json.dumps(asdict(record), indent=2) + "\n")
+        epochs = trainer.fit_loop.epoch_progress.current.completed
+        Record(epochs, trainer.global_step, collapses).write(folder)
+
+    def wants(self, trainer: Trainer, part: str) -> bool:
+        """Whether this is the test."""
+        return part == "test"
+
+    def on_scores(
+        self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
+    ) -> None:
+        """Write ``test_roc.csv``, on one rank."""
+        folder = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
+        if trainer.is_global_zero:
+            assert isinstance(pl_module, PartialAUCModule)
+            write_curve(folder, RocCurve.from_scores(scores, target).thinned(pl_module.region))
+
+
+class ProgressReporter(Callback):
+    """Report the epoch and the latest partial AUC on the validation part to the comparison, on one rank."""
+
+    def __init__(self) -> None:
+        self._value: float | None = None
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Report the first epoch."""
+        self._report(trainer, 0)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Report the position in the epoch."""
+        self._report(trainer, batch_idx + 1)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Take note of the value; the next report shows it."""
+        value = trainer.callback_metrics.get("val/pauc")
+        if not trainer.sanity_checking and value is not None:
+            self._value = float(value)
+
+    def _report(self, trainer: Trainer, batches_done: int) -> None:
+        if not trainer.is_global_zero:
+            return
+        epochs, batches = trainer.max_epochs or 1, float(trainer.num_training_batches) or 1.0
+        done = trainer.current_epoch + batches_done / batches
+        report(Progress(trainer.current_epoch + 1, epochs, min(1.0, done / epochs), self._value))

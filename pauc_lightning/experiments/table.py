@@ -1,4 +1,4 @@
-"""The table of a comparison, for people (Markdown) and for programs (CSV)."""
+"""The table of a comparison: rows of text for people, Markdown, and CSV for programs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pauc_lightning.experiments.plan import Run
-from pauc_lightning.experiments.record import Collapse
+from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.region import Region
 
 COLLAPSED, FAILED = "†", "‡"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came out of a run: a value, a failure, or neither if it was not run."""
-
-    value: float | None = None
-    collapse: Collapse | None = None
-    failure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -29,13 +20,13 @@ class Table:
     """Results of methods, regions and seeds, and the gains over a baseline.
 
     A gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up, ± its
-    standard deviation. One seed has no deviation.
+    standard deviation. With one seed there is no deviation.
 
     Args:
         methods: The rows.
         regions: The columns.
-        seeds: What the means are taken over.
-        outcome: What came out of a run.
+        seeds: The seeds over which means are taken.
+        outcome: Returns the outcome of a run.
         baseline: The method over which gains are counted.
 
     Example:
@@ -54,17 +45,38 @@ class Table:
     outcome: Callable[[Run], Outcome]
     baseline: str
 
-    def markdown(self) -> str:
-        """The table, and below it what its marks mean."""
+    def header(self) -> list[str]:
+        """The titles of the columns."""
         titles = (title for r in self.regions for title in (r.title, f"gain over {self.baseline}"))
-        rows = [["method", *titles], *(list(self._row(method)) for method in self.methods)]
+        return ["method", *titles]
+
+    def rows(self) -> list[list[str]]:
+        """The text of the cells, a row for each method."""
+        return [list(self._row(method)) for method in self.methods]
+
+    def footnotes(self) -> list[str]:
+        """Explain the marks in the cells, one line each."""
+        return [*self._footnotes_of_collapses(), *self._footnotes_of_failures()]
+
+    def markdown(self) -> str:
+        """Write the table, and below it the footnotes."""
+        rows = [self.header(), *self.rows()]
         lines = ["| " + " | ".join(cells) + " |" for cells in rows]
         lines.insert(1, "|" + "---|" * len(rows[0]))
-        footnotes = [*self._footnotes_of_collapses(), *self._footnotes_of_failures()]
+        footnotes = self.footnotes()
         return "\n".join([*lines, *(["", *footnotes] if footnotes else [])])
 
+    def result(self, method: str, region: Region) -> str:
+        """The text of one cell: mean ± standard deviation over the seeds, with marks; empty if nothing is known."""
+        outcomes = self._outcomes(method, region)
+        collapsed = any(outcome.collapse is not None for outcome in outcomes.values())
+        failed = any(outcome.failure is not None for outcome in outcomes.values())
+        marks = (COLLAPSED if collapsed else "") + (FAILED if failed else "")
+        text = self._summary(_values(outcomes)) or ("failed" if failed else "")
+        return f"{text} {marks}".strip()
+
     def rows_for_csv(self, quantity: str) -> Iterator[dict[str, object]]:
-        """A row for each method and region, with the value of every seed; what does not exist is empty."""
+        """Yield a row for each method and region, with the value of every seed; missing values are empty."""
         for region in self.regions:
             for method in self.methods:
                 outcomes = self._outcomes(method, region)
@@ -103,13 +115,7 @@ class Table:
     def _row(self, method: str) -> Iterator[str]:
         yield method
         for region in self.regions:
-            outcomes = self._outcomes(method, region)
-            marks = (COLLAPSED if any(o.collapse is not None for o in outcomes.values()) else "") + (
-                FAILED if any(o.failure is not None for o in outcomes.values()) else ""
-            )
-            values = _values(outcomes)
-            without = "failed" if marks else "not run"
-            yield (self._summary(values) or without) + (f" {marks}" if marks else "")
+            yield self.result(method, region) or "not run"
             yield "-" if method == self.baseline else self._summary(self._gains(method, region), "+") or "-"
 
     def _summary(self, values: Sequence[float], sign: str = "") -> str:
@@ -123,7 +129,7 @@ class Table:
         found = [(run, outcome.collapse) for run, outcome in self._all() if outcome.collapse is not None]
         if found:
             yield (
-                f"{COLLAPSED} The run collapsed in training. Its value is that of its best epoch on the validation "
+                f"{COLLAPSED} The run collapsed in training. Its value comes from its best epoch on the validation "
                 "part, which may lie before the collapse."
             )
         for run, collapse in found:
@@ -132,7 +138,7 @@ class Table:
     def _footnotes_of_failures(self) -> Iterator[str]:
         found = [(run, outcome.failure) for run, outcome in self._all() if outcome.failure is not None]
         if found:
-            yield f"{FAILED} The run failed, and has no value. The same command tries it again."
+            yield f"{FAILED} The run failed and has no value. The same command tries it again."
         for run, failure in found:
             yield f"  - {run.title}: {failure}"
 
@@ -148,7 +154,7 @@ def _values(outcomes: dict[int, Outcome]) -> list[float]:
 
 
 def as_csv(rows: Sequence[dict[str, object]]) -> str:
-    """Rows with equal keys as the text of a CSV file."""
+    """Write rows with equal keys as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

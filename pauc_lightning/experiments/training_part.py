@@ -1,4 +1,4 @@
-"""How well a run's best model does on the part it was trained on."""
+"""Evaluation of a run's best model on the part that it was trained on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ QUANTITIES = {
 def on_training_part(
     folder: Path, region: Region, run_pauc: Callable[[Sequence[str]], object]
 ) -> dict[str, float]:
-    """Partial AUC and squared risk of the best model of the run in ``folder``; kept in a file beside it."""
+    """Compute the partial AUC and the squared risk of the best model of a run.
+
+    Args:
+        folder: The run's directory; ``train_metrics.json`` in it keeps the values.
+        region: The region.
+        run_pauc: The ``pauc`` command, which scores the training part.
+
+    Returns:
+        The values by the keys of :data:`QUANTITIES`.
+    """
     known = folder / "train_metrics.json"
     if not known.is_file():
         scores_file = (folder / "train_predictions.csv").resolve()
@@ -53,7 +62,9 @@ def _read(predictions: Path) -> tuple[Tensor, Tensor]:
 
 
 def squared_risk(scores: Tensor, labels: Tensor, region: Region) -> float:
-    """Mean of (1 − (f₊ − f₋))² over the region's pairs: one plus the saddle value of the minimax objective.
+    """Compute the mean of (1 − (f₊ − f₋))² over the region's pairs.
+
+    It is one plus the saddle value of the minimax objective.
 
     Example:
         >>> squared_risk(torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1.0, 0.0, 0.0]), Region(max_fpr=0.5))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
+import itertools
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -17,6 +20,7 @@ from torch import Tensor
 
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
+from pauc_lightning.experiments import directory
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -32,13 +36,21 @@ METHODS = {
     "shrinking": "{class_path: CE, init_args: {learning_rate: 0.1, momentum: 0.0, weight_decay: 10.0}}",
     "exploding": "{class_path: CE, init_args: {learning_rate: 1.0e+30}}",
     "interrupted": "{class_path: methods_of_mine.Interrupted}",
+    "complaining": "{class_path: methods_of_mine.Complaining, init_args: {learning_rate: 0.0}}",
 }
 CODE = """\
+import warnings
 from pauc_lightning.methods import CE
 
 class Interrupted(CE):
     def training_step(self, batch, batch_idx):
         raise KeyboardInterrupt
+
+class Complaining(CE):
+    def on_train_start(self):
+        super().on_train_start()
+        warnings.warn("the moon is full")
+        print("howling")
 """
 
 
@@ -148,12 +160,15 @@ def test_a_comparison_goes_on_where_it_was_and_saves_its_table(capsys: pytest.Ca
     said = capsys.readouterr()
     assert "±" not in said.out  # one seed has no deviation
     assert said.err == ""
-    assert len(said.out.splitlines()) == 2 + 1 + 3 + 1 + 1  # trainings, table, where it is
+    assert len(said.out.splitlines()) == 2 + 1 + 3 + 1 + 1  # cells, table, where it is
+    assert "Saved: runs/compare/table.md, runs/compare/table.csv, runs/compare/roc.png" in said.out
     compare("--methods", "ce", "upauci", "--seeds", 0, 1)
     said = capsys.readouterr()
     assert "1 of 4 runs are finished already." in said.out
-    assert "[1/4] upauci, OPAUC (FPR ≤ 0.3), seed 0 ... 0." in said.out
-    assert "[2/4] warm-up, seed 1 ... done" in said.out
+    assert re.search(
+        r"^\[1/4\] upauci, OPAUC \(FPR ≤ 0.3\), seed 0: 0\.\d{4} \(\d+ s; at least", said.out, re.M
+    )
+    assert re.search(r"^\[2/4\] warm-up, seed 1: done \(", said.out, re.M)
     assert said.out.index("[4/4]") < said.out.index("| method |")
     assert len(list(out.glob("*/version_*"))) == 6
     values = {
@@ -195,7 +210,9 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     assert re.search(r"^\| shrinking \| 0\.\d{4} † \|", out, flags=re.MULTILINE)
     assert re.search(r"^  - shrinking, OPAUC .*, seed 0: by step \d+, all scores of the batch are", out, re.M)
     assert re.search(r"^\| ce \| 0\.\d{4} \| - \|$", out, flags=re.MULTILINE)
-    assert "finite" in Path("runs/compare/exploding-opauc_fpr0.3-seed0/error.txt").read_text()
+    log = Path("runs/compare/exploding-opauc_fpr0.3-seed0/log.txt")
+    assert "finite" in log.read_text()
+    assert f"Its log is {log}." in out
     rows = {row["method"]: row for row in read_csv(Path("runs/compare/table.csv"))}
     assert (rows["exploding"]["failed_seeds"], rows["exploding"]["seed_0"]) == ("0", "")
     assert (rows["shrinking"]["collapsed_seeds"], rows["ce"]["collapsed_seeds"]) == ("0", "")
@@ -209,9 +226,68 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
 def test_an_interrupted_comparison_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("compare", "-c", DIGITS, "--warmup_epochs=1", "--epochs=1", "--seeds", 0, *SMALL)
     out, err = ends(capsys, 130, *arguments, "--methods", "ce", "interrupted", "upauci")
-    assert "Interrupted: 1 of 3 runs are finished. To go on, type the same command." in err
+    said, command = err.split(" To continue, type:\n")
+    assert said.endswith("Interrupted: 1 of 3 runs are finished.")
+    assert shlex.split(command) == ["pauc", *map(str, arguments), "--methods", "ce", "interrupted", "upauci"]
     assert "[4/4]" not in out
     assert not Path("runs/compare/table.md").exists()
+
+
+class Terminal(io.StringIO):
+    """Looks like a terminal to who asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_one_live_table_and_the_runs_keep_their_words_in_logs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The runs' chatter goes to their logs, a warning is named once, and the ROC curves are saved."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    compare("--methods", "complaining", "ce", "--seeds", 0, "--regions", "0.3", warmup=0, epochs=2)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    live, result = shown.rsplit("\nmethod ", 1)
+    assert "estimating the time left" in live
+    assert "▸ complaining, OPAUC (FPR ≤ 0.3), seed 0" in live
+    assert re.search(r"^complaining +0\.\d{4}", live, re.M)
+    assert re.search(r"^ce +0\.\d{4} +[+-]0\.\d{4}", result, re.M)
+    log = Path("runs/compare/complaining-opauc_fpr0.3-seed0/log.txt")
+    assert f"complaining, OPAUC (FPR ≤ 0.3), seed 0: the moon is full (in {log})" in result
+    assert "howling" not in shown
+    assert "GPU available" not in shown
+    assert {"howling", "UserWarning: the moon is full"} <= set(log.read_text().splitlines())
+
+    folder = Path("runs/compare/ce-opauc_fpr0.3-seed0/version_0")
+    rates = [(float(row["fpr"]), float(row["tpr"])) for row in read_csv(folder / "test_roc.csv")]
+    area = sum((x - x0) * (y + y0) / 2 for (x0, y0), (x, y) in itertools.pairwise(rates))
+    assert area == pytest.approx(json.loads((folder / "test_metrics.json").read_text())["auc"], abs=1e-6)
+    assert Path("runs/compare/roc.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_comparisons_in_one_directory_do_not_meet(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory, "_LOCK_SECONDS", 0.1)
+    with directory.ComparisonDirectory(Path("runs/compare")).held():
+        before = sorted(Path("runs").rglob("*"))
+        message = refused(capsys, "compare", "-c", DIGITS, "--methods", "ce", "--seeds", 0, *SMALL)
+        assert sorted(Path("runs").rglob("*")) == before
+    assert message.startswith("error: `--out runs/compare` is in use by another `pauc compare`: wait")
+
+
+def test_the_help_is_short_and_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run("compare", "--help")
+    assert stopped.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 50
+    assert max(map(len, lines)) <= 100
+    text = " ".join(" ".join(lines).split())
+    for default in ("ce pauci upauci", "0.3", "0 1 2", "10", "20", "the first", "no", "runs/compare"):
+        assert f"(default: {default})" in text
 
 
 def test_what_an_inner_run_ends_in(recwarn: pytest.WarningsRecorder) -> None:
@@ -225,12 +301,12 @@ def test_what_an_inner_run_ends_in(recwarn: pytest.WarningsRecorder) -> None:
     inner = InnerRuns(command)
     with pytest.raises(RunFailed, match=r"^RuntimeError: the disk$") as failed:
         inner(["break"])
-    assert "is gone" in failed.value.output
-    assert "Traceback" in failed.value.output
+    assert "is gone" in failed.value.said.text
+    assert "Traceback" in failed.value.said.text
     for status in ("0", "1", "130"):
         with pytest.raises(KeyboardInterrupt):
             inner([status])
-    assert inner(["0", "--print_config"]) == ""
+    assert inner(["0", "--print_config"]).text == ""
 
 
 def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,7 +397,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--methods ce ce", "`--methods ce ce`: ce is given twice"),
         ("--methods ec", "Did you mean `ce`?"),
         ("--methods ../method/ce", "give a name, not a path"),
-        ("--methods", "--methods: expected at least one argument"),
+        ("--methods", "`--methods` needs a value"),
         ("--baseline sopa", "`--baseline sopa` is not among --methods"),
         ("--seeds 1 01", "01, which is the same as 1, is given twice"),
         ("--seeds -1", "`--seeds -1`: give a whole number that is at least 0"),

@@ -1,0 +1,189 @@
+"""Showing a comparison while it runs: a live table on a terminal, a line per finished cell elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from pauc_lightning.experiments.board import Board, Finished
+from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.table import COLLAPSED, FAILED, Table
+from pauc_lightning.experiments.timing import in_words
+
+_PER_SECOND = 4
+_BAR_WIDTH = 24
+_MOST_PROBLEMS = 5
+
+
+class Display:
+    """Shows nothing: what processes other than the first do.
+
+    Args:
+        board: The state to show.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def __enter__(self) -> Display:
+        """Start to show."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop showing."""
+
+    def finished(self, done: Finished) -> None:
+        """Show a cell that has ended."""
+
+
+class LineDisplay(Display):
+    """Prints one line for each cell that has ended, for log files and pipes."""
+
+    def __enter__(self) -> Display:
+        """Say how many runs were finished before."""
+        board = self.board
+        if board.n_earlier:
+            print(f"{board.n_earlier} of {len(board.plan.runs)} runs are finished already.", flush=True)
+        return self
+
+    def finished(self, done: Finished) -> None:
+        """Print the line, and what the cell warned of."""
+        board = self.board
+        took = in_words(done.seconds) + (f"; {board.left}" if board.left is not None else "")
+        print(
+            f"[{len(board.finished)}/{board.n_cells}] {done.cell.title}: {done.summary} ({took})",
+            *(f"  warning: {warning}" for warning in done.warnings),
+            sep="\n",
+            flush=True,
+        )
+
+
+class LiveDisplay(Display):
+    """Draws the table that fills, the running cell and the time left, and redraws it in place.
+
+    Args:
+        board: The state to show.
+        console: The terminal. It must have its own stream, because the runs' output is captured.
+    """
+
+    def __init__(self, board: Board, console: Console) -> None:
+        super().__init__(board)
+        self._live = Live(
+            _Frame(board),
+            console=console,
+            refresh_per_second=_PER_SECOND,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def __enter__(self) -> Display:
+        """Draw, and keep drawing from a thread of its own."""
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the drawing; what follows is printed in its place."""
+        self._live.stop()
+
+    def finished(self, done: Finished) -> None:
+        """Print what the cell warned of above the drawing."""
+        for warning in done.warnings:
+            self._live.console.print(Text(f"{done.cell.title} warns: {warning}", style="yellow"))
+        self._live.refresh()
+
+
+def display_for(board: Board, console: Console, is_main_process: bool) -> Display:
+    """Choose the display: live on a terminal, lines elsewhere, none on other processes than the first."""
+    if not is_main_process:
+        return Display(board)
+    is_live = console.is_terminal and not console.is_dumb_terminal
+    return LiveDisplay(board, console) if is_live else LineDisplay(board)
+
+
+def rich_table(table: Table) -> RenderableType:
+    """Lay out a finished table for a terminal."""
+    grid = RichTable(box=None, pad_edge=False, header_style="bold")
+    for number, title in enumerate(table.header()):
+        grid.add_column(title, justify="left" if number == 0 else "right", overflow="fold")
+    for row in table.rows():
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+class _Frame:
+    """The drawing of a board at the moment when it is drawn."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Group(self._header(), Text(), self._table(), Text(), self._now(), *self._problems())
+
+    def _header(self) -> Text:
+        board = self._board
+        parts = [f"{len(board.finished)} of {board.n_cells} trainings done"]
+        if board.n_earlier:
+            parts.append(f"{board.n_earlier} runs from earlier")
+        if board.n_failed:
+            parts.append(f"{board.n_failed} failed")
+        if board.n_collapsed:
+            parts.append(f"{board.n_collapsed} collapsed")
+        parts.append(f"{in_words(board.elapsed)} so far")
+        if board.left is not None:
+            parts.append(str(board.left))
+        return Text(" · ".join(parts), style="bold")
+
+    def _table(self) -> RichTable:
+        """The partial AUC on the test part; a dot stands for runs that are still to come."""
+        board = self._board
+        table = board.table
+        grid = RichTable(box=None, pad_edge=False, header_style="dim")
+        grid.add_column("test part")
+        for region in board.plan.regions:
+            grid.add_column(region.title, justify="right", overflow="fold")
+        for method in board.plan.methods:
+            cells = (table.result(method, region) or "·" for region in board.plan.regions)
+            grid.add_row(method, *map(Text, cells))
+        return grid
+
+    def _now(self) -> RenderableType:
+        """The running cell, and below it how far it is."""
+        cell, progress = self._board.running, self._board.progress
+        if cell is None or progress is None:
+            return Group(
+                Text(f"▸ {cell.title}" if cell is not None else ""), Text("  starting ...", style="dim")
+            )
+        parts: list[RenderableType] = [Text(" ")]
+        if progress.fraction >= 1 and isinstance(cell, Run):
+            parts.append(Text("testing ...", style="dim"))
+        else:
+            parts.append(ProgressBar(total=1.0, completed=progress.fraction, width=_BAR_WIDTH))
+            parts.append(Text(f"epoch {progress.epoch} of {progress.epochs}"))
+        if progress.value is not None:
+            parts.append(Text(f"validation pAUC {progress.value:.4f}"))
+        line = RichTable.grid(padding=(0, 1))
+        line.add_row(*parts)
+        return Group(Text(f"▸ {cell.title}"), line)
+
+    def _problems(self) -> list[Text]:
+        found = [
+            Text(
+                f"{FAILED if done.outcome.failure else COLLAPSED} {done.cell.title}: {done.summary}",
+                style="red",
+            )
+            for done in self._board.finished
+            if done.outcome.failure is not None or done.outcome.collapse is not None
+        ]
+        hidden = len(found) - _MOST_PROBLEMS
+        more = [Text(f"  and {hidden} more before these", style="dim")] if hidden > 0 else []
+        return [*more, *found[-_MOST_PROBLEMS:]]

@@ -1,0 +1,97 @@
+"""The outcome of a cell: what its training recorded, its test result, or why it failed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.files import complete_file, write_text
+from pauc_lightning.metrics.functional import RocCurve
+
+RECORD = "fit.json"
+CURVE = "test_roc.csv"
+_COLUMNS = ["fpr", "tpr", "threshold"]
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """What the collapse warning said, and at which step."""
+
+    step: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a training that was not interrupted ended.
+
+    Args:
+        epochs: Number of epochs trained.
+        steps: Number of optimizer steps.
+        collapses: The collapses that it warned of.
+    """
+
+    epochs: int
+    steps: int
+    collapses: tuple[Collapse, ...] = ()
+
+    def write(self, folder: Path) -> None:
+        """Write the record into the directory of a run."""
+        write_text(folder / RECORD, json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Record | None:
+        """Read the record of the run in ``folder``; None if its training was interrupted."""
+        path = folder / RECORD
+        if not path.is_file():
+            return None
+        try:
+            content = json.loads(path.read_text())
+            collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
+            return cls(int(content["epochs"]), int(content["steps"]), collapses)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path} is damaged: delete {folder}, and its run is made again.") from error
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a run: a value, a failure, or neither if it was not run.
+
+    Args:
+        value: The partial AUC on the test part.
+        collapse: The first collapse in training, if there was one.
+        failure: Why there is no value, in a sentence.
+    """
+
+    value: float | None = None
+    collapse: Collapse | None = None
+    failure: str | None = None
+
+
+def write_curve(folder: Path, curve: RocCurve) -> None:
+    """Write the ROC curve of a test into the directory of a run, all digits of it."""
+    with complete_file(folder / CURVE) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        writer.writerows(zip(curve.fpr.tolist(), curve.tpr.tolist(), curve.thresholds.tolist(), strict=True))
+
+
+def read_curve(folder: Path) -> RocCurve | None:
+    """Read the ROC curve of a test; None if there is none, as in runs of earlier versions."""
+    path = folder / CURVE
+    if not path.is_file():
+        return None
+    try:
+        with path.open(newline="") as file:
+            rows = [[float(row[name]) for name in _COLUMNS] for row in csv.DictReader(file)]
+        fpr, tpr, thresholds = np.array(rows, np.float64).T
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} is damaged: delete it, and the figure leaves out this run's curve."
+        ) from error
+    return RocCurve(fpr, tpr, thresholds)
