@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib.font_manager  # noqa: F401  # writes its cache now, not into the HOME of a test
 import pytest
 from catalogue.sentences import check_said, contents
 

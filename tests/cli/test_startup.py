@@ -35,7 +35,10 @@ def loaded(code: str, cwd: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    ["--help", "--version", "configs", "configs --help", "benchmark --help", "fti", "fit -c nothing"],
+    [
+        *("--help", "--version", "configs", "configs --help", "benchmark --help", "compare --help"),
+        *("fti", "fit -c nothing", "compare --methods nothing"),
+    ],
 )
 def test_a_command_that_needs_no_torch_does_not_import_it(arguments: str, tmp_path: Path) -> None:
     assert loaded(CALL.format(arguments=arguments.split()), tmp_path) == set()
