@@ -64,7 +64,7 @@ def _run(arguments: list[str]) -> None:
 
         benchmark_command.main(options)
     elif command == "data":
-        from pauc_lightning import data_command
+        from pauc_lightning.cli import data as data_command
 
         data_command.main(options)
     elif command == "compare":

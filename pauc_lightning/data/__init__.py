@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from pauc_lightning.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pauc_lightning.data.base import ClassCounts, LongTailDataModule, NewData, Source
+    from pauc_lightning.data.base import ClassCounts, LongTailDataModule
     from pauc_lightning.data.cifar import CIFAR10LT, CIFAR100LT
     from pauc_lightning.data.dataset import InMemoryDataset
     from pauc_lightning.data.digits import DigitsLT
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from pauc_lightning.data.longtail import Split, binary_targets, long_tail_counts, split_long_tail
     from pauc_lightning.data.sample import Sample
     from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
+    from pauc_lightning.data.source import NewData, Source
     from pauc_lightning.data.tabular import TabularLT
     from pauc_lightning.data.tiny_imagenet import TinyImageNetLT
 else:  # the samplers need no Lightning, and no data set needs the libraries of another
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "base": ["ClassCounts", "LongTailDataModule", "NewData", "Source"],
+            "base": ["ClassCounts", "LongTailDataModule"],
             "cifar": ["CIFAR10LT", "CIFAR100LT"],
             "dataset": ["InMemoryDataset"],
             "digits": ["DigitsLT"],
@@ -37,6 +38,7 @@ else:  # the samplers need no Lightning, and no data set needs the libraries of 
             "longtail": ["Split", "binary_targets", "long_tail_counts", "split_long_tail"],
             "sample": ["Sample"],
             "samplers": ["ShardedSampler", "ShuffledBatchSampler", "StratifiedBatchSampler"],
+            "source": ["NewData", "Source"],
             "tabular": ["TabularLT"],
             "tiny_imagenet": ["TinyImageNetLT"],
         },

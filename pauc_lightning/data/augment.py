@@ -1,8 +1,8 @@
-"""Augmentation of whole batches of images, on whatever device they are on.
+"""Augmentation of whole batches of images, on the device that holds them.
 
-torchvision's v2 transforms draw *one* angle, shift and flip for a whole batch tensor, so here they do what is the
-same for all images (conversion and normalisation), and the per-image part is one resampling with a random affine
-map per image.
+torchvision's v2 transforms draw *one* angle, shift and flip for a whole batch. They are therefore used only for
+conversion and normalisation, which are the same for all images. The random part is one resampling with a random
+affine map for each image.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torchvision.transforms.v2 import functional as v2
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 def to_unit(images: Tensor) -> Tensor:
-    """Images as float32 in [0, 1], whatever integer type they were stored in."""
+    """Images of any integer type as float32 in [0, 1]."""
+    from torchvision.transforms.v2 import functional as v2  # takes seconds to import
+
     unit: Tensor = v2.to_dtype(images, torch.float32, scale=True)
     return unit
 
 
 def normalize(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """Subtract each channel's mean and divide by its standard deviation, in place."""
+    from torchvision.transforms.v2 import functional as v2
+
     normalized: Tensor = v2.normalize(images, list(mean), list(std), inplace=True)
     return normalized
 
@@ -34,13 +37,13 @@ def normalize(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 def random_affine(
     images: Tensor, flip: bool = True, max_rotation: float = 15.0, max_shift: int = 4
 ) -> Tensor:
-    """Flip, rotate and shift every image by random amounts of its own; what enters from outside is black.
+    """Flip, rotate and shift every image by its own random amounts; pixels from outside the image are black.
 
     A pixel of the result shows the source pixel nearest to ``F · R(φ) · (o + d)``, where ``o`` is its offset
-    from the image's centre, ``d`` a shift by whole pixels, ``R(φ)`` a rotation and ``F`` a mirror image or not.
-    A shift by d is what a crop out of an image padded by ``max_shift`` amounts to. With the nearest pixel (as
-    torchvision's ``RandomRotation`` has it) training images are as sharp as evaluation images; with bilinear
-    interpolation they would be smoother.
+    from the image's centre, ``d`` a shift by whole pixels, ``R(φ)`` a rotation and ``F`` a reflection or the
+    identity. A shift by d equals a crop out of an image padded by ``max_shift``. The nearest pixel (the default of
+    torchvision's ``RandomRotation``) keeps training images as sharp as evaluation images; bilinear interpolation
+    would blur them.
 
     Args:
         images: Floating-point images of shape ``(B, C, H, W)``.
@@ -68,6 +71,6 @@ def random_affine(
     y = torch.arange(height, device=device) - (height - 1) / 2
     x = torch.arange(width, device=device) - (width - 1) / 2
     offsets = torch.stack([x.repeat(height), y.repeat_interleave(width), torch.ones_like(y).repeat(width)])
-    # One matrix product for all images, read with strides: affine_grid would take longer than the resampling.
+    # One matrix product for all images, used through a permuted view: affine_grid takes longer than the resampling.
     grid = (torch.stack([to_x, to_y], dim=1).view(2 * n, 3) @ offsets).view(n, 2, height, width)
     return F.grid_sample(images, grid.permute(0, 2, 3, 1), mode="nearest", align_corners=False)

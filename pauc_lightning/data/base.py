@@ -1,9 +1,9 @@
-"""The one way from classes to long-tailed binary batches."""
+"""The base class of the data modules: from classes to long-tailed binary batches."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -13,11 +13,10 @@ import torch
 from lightning.pytorch import LightningDataModule
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from pauc_lightning.arguments import check_integer, check_path
-from pauc_lightning.data.dataset import InMemoryDataset, Inputs
-from pauc_lightning.data.loader import ResumableLoader
+from pauc_lightning.data.dataset import InMemoryDataset
+from pauc_lightning.data.loader import BatchLoader, ResumableLoader
 from pauc_lightning.data.longtail import (
     Split,
     binary_targets,
@@ -28,7 +27,7 @@ from pauc_lightning.data.longtail import (
     split_long_tail,
 )
 from pauc_lightning.data.preprocessing import load_preprocessing
-from pauc_lightning.data.sample import Sample, collate
+from pauc_lightning.data.sample import collate
 from pauc_lightning.data.samplers import (
     EpochBatchSampler,
     ShardedSampler,
@@ -36,6 +35,7 @@ from pauc_lightning.data.samplers import (
     StratifiedBatchSampler,
     check_positive_fraction,
 )
+from pauc_lightning.data.source import Inputs, NewData, Source
 from pauc_lightning.data.splits import fingerprint, load_split, parts_fingerprint, save_split
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import seeded
@@ -43,42 +43,11 @@ from pauc_lightning.rng import seeded
 Part = Literal["train", "val", "test"]
 
 LARGEST_NUM_WORKERS = 1024
-"""More worker processes than any machine has use for; starting them would take it down."""
-
-
-class Source(NamedTuple):
-    """A data set before anything is done to it.
-
-    Attributes:
-        inputs: Inputs of all samples, of shape ``(n, *shape)``; small images stay uint8, large ones may be
-            files that are read when they are indexed.
-        labels: Class of every sample, int64 of shape ``(n,)``.
-        class_names: Name of class 0, class 1, ..., if the classes have names.
-        sample_names: Name of every sample, if the samples have names, such as files.
-    """
-
-    inputs: Inputs
-    labels: NDArray[np.int64]
-    class_names: Sequence[str] = ()
-    sample_names: Sequence[str] = ()
-
-
-class NewData(NamedTuple):
-    """Samples that no part has, to be scored by a trained model.
-
-    Attributes:
-        inputs: As those of :class:`Source`.
-        targets: 1 for a positive, 0 for a negative, -1 where the label is not known; int64 of shape ``(n,)``.
-        columns: What says which sample is which, for the file of predictions; one value per sample each.
-    """
-
-    inputs: Inputs
-    targets: NDArray[np.int64]
-    columns: Mapping[str, Sequence[Any]]
+"""A limit that no machine needs to exceed; starting more processes would bring it down."""
 
 
 class ClassCounts(NamedTuple):
-    """How many samples of a class ended up where."""
+    """How many samples of a class are in each part."""
 
     label: int
     is_positive: bool
@@ -88,10 +57,10 @@ class ClassCounts(NamedTuple):
 
 
 class LongTailDataModule(LightningDataModule, ABC):
-    """Classes, cut to a long tail, made binary, divided 0.7/0.15/0.15 within each class, all from one seed.
+    """Long-tailed binary data: one seed decides the long tail, the 0.7/0.15/0.15 split of each class, and the batches.
 
-    A subclass says what the data are (:meth:`load_source`) and may change whole batches on the accelerator
-    (:meth:`train_transform`, :meth:`eval_transform`). Batches are :class:`Sample` tuples.
+    A subclass reads the data in :meth:`load_source` and may transform whole batches on the accelerator in
+    :meth:`train_transform` and :meth:`eval_transform`. Batches are :class:`Sample` tuples.
 
     Args:
         positive_classes: Ids or names of the classes that are positive; all others are negative.
@@ -101,17 +70,17 @@ class LongTailDataModule(LightningDataModule, ABC):
         eval_batch_size: Validation and test samples per batch and process.
         sampler: "stratified" puts the same number of positives in every batch and goes through the negatives
             once per epoch; "shuffled" goes through all samples once per epoch.
-        positive_fraction: Fraction of positives in stratified batches, in (0, 1); null takes that of the
+        positive_fraction: Fraction of positives in stratified batches, in (0, 1); null uses the fraction in the
             training set.
         seed: Decides the long tail, the split, the order of the batches and the augmentation.
         num_workers: Processes that fetch batches ahead; 0 is fastest for data in memory.
-        predict_part: The part that is scored by predict.
-        split_file: A split written by `pauc data --export`, used instead of one that `imbalance_ratio` and `seed`
-            decide.
+        predict_part: The part that predict scores.
+        split_file: A split written by `pauc data --export`; it replaces the one that `imbalance_ratio` and `seed`
+            would give.
         predict_input: New data that predict scores instead of `predict_part`: a file for tables, a folder for images.
             `pauc predict <run> --input <file>` sets it.
-        preprocessing: The file `preprocessing.json` of the run that trained the model, which says how new data become
-            inputs; the training data are not needed then.
+        preprocessing: The `preprocessing.json` of the run that trained the model. It says how new data become inputs,
+            so that the training data are not needed.
     """
 
     def __init__(
@@ -162,14 +131,14 @@ class LongTailDataModule(LightningDataModule, ABC):
         self.predict_input = predict_input
         self.preprocessing = preprocessing
 
-    # ------------------------------------------------------------------ what a subclass says
+    # ------------------------------------------------------------------ what a subclass defines
 
     @abstractmethod
     def load_source(self) -> Source:
         """Read the data set. Called once per process, possibly before a Trainer exists."""
 
     def train_transform(self, input: Tensor) -> Tensor:
-        """Augment and scale a training batch on its device; random numbers come from the place in the run."""
+        """Augment and scale a training batch on its device; its position in the run seeds the random numbers."""
         return self.eval_transform(input)
 
     def eval_transform(self, input: Tensor) -> Tensor:
@@ -184,7 +153,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         )
 
     def training_state(self) -> dict[str, Any]:
-        """What a run keeps of its training data in ``preprocessing.json``, so that it can score new data."""
+        """The facts about the training data that a run stores in ``preprocessing.json`` to score new data."""
         return {
             "data": type(self).__name__,
             "train_size": self.train_size,
@@ -205,6 +174,11 @@ class LongTailDataModule(LightningDataModule, ABC):
         """The data set, read when first needed."""
         return self.load_source()
 
+    @property
+    def inputs(self) -> Inputs:
+        """The inputs as the loaders index them, by source position; an override may hold the :attr:`used` ones only."""
+        return self.source.inputs
+
     @cached_property
     def targets(self) -> NDArray[np.int64]:
         """1 for a positive, 0 for a negative, for every sample of the source."""
@@ -212,7 +186,7 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     @cached_property
     def positive_ids(self) -> tuple[int, ...]:
-        """The ids of the positive classes, however the user named them."""
+        """Ids of the positive classes, which the user gave by id or by name."""
         return class_ids(self.positive_classes, self.source.class_names)
 
     @cached_property
@@ -225,8 +199,13 @@ class LongTailDataModule(LightningDataModule, ABC):
         check_both_kinds(split, self.targets)
         return split
 
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """Positions of the source's samples that are in any part, in ascending order."""
+        return np.sort(np.concatenate([part for _, part in self.split.items()]))
+
     def export_split(self, path: str) -> None:
-        """Write which samples are in which part; ``split_file`` takes it back."""
+        """Write which samples are in which part, to be read by ``split_file``."""
         about = {
             "data": type(self).__name__,
             "positive_ids": self.positive_ids,
@@ -246,10 +225,10 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     @property
     def prior(self) -> float:
-        """The fraction of positives in the training batches, which the objectives weigh with.
+        """The fraction of positives in the training batches, which the objectives use as the prior.
 
-        Without a Trainer it is that of one process; with several, the whole number of positives per batch may
-        round a little differently.
+        Without a Trainer it is that of a single process. On several processes it can differ slightly, because the
+        number of positives per batch is rounded.
         """
         if self.saved_state is not None:
             return float(self.saved_state["prior"])
@@ -260,7 +239,8 @@ class LongTailDataModule(LightningDataModule, ABC):
         """Shape of one input as the model gets it."""
         if self.saved_state is not None:
             return tuple(self.saved_state["input_shape"])
-        return tuple(self.eval_transform(self.source.inputs[:1]).shape[1:])
+        first = torch.from_numpy(self.split.train[:1])
+        return tuple(self.eval_transform(self.inputs[first]).shape[1:])
 
     @property
     def class_counts(self) -> list[ClassCounts]:
@@ -276,7 +256,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         ]
 
     def summary(self) -> str:
-        """A table for people: positives and negatives of each part."""
+        """A printable table of the positives and negatives of each part."""
         lines = [f"{'':5} {'positives':>10} {'negatives':>10}"]
         for name, part in self.split.items():
             n_pos = int(self.targets[part].sum())
@@ -287,11 +267,11 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     @property
     def _place(self) -> tuple[int, int]:
-        """Number of processes and the number of this one; without a Trainer, one."""
+        """Number of processes and rank of this one; without a Trainer, there is one process."""
         return (self.trainer.world_size, self.trainer.global_rank) if self.trainer is not None else (1, 0)
 
     def batch_sampler(self) -> EpochBatchSampler:
-        """A new sampler for this process' training batches."""
+        """A new sampler of this process's training batches."""
         labels = self.targets[self.split.train]
         if self.sampler == "shuffled":
             return ShuffledBatchSampler(labels, self.batch_size, self.seed, *self._place)
@@ -300,27 +280,27 @@ class LongTailDataModule(LightningDataModule, ABC):
         )
 
     def dataset(self, part: Part) -> InMemoryDataset:
-        """One part; the index of its samples is their position in it."""
+        """One part; a sample's index is its position in the part."""
         members: NDArray[np.int64] = getattr(self.split, part)
-        return InMemoryDataset(self.source.inputs, torch.from_numpy(self.targets), torch.from_numpy(members))
+        return InMemoryDataset(self.inputs, torch.from_numpy(self.targets), torch.from_numpy(members))
 
     def train_dataloader(self) -> ResumableLoader:
-        """Batches of this process, resumable in the middle of an epoch."""
+        """This process's training batches, resumable in the middle of an epoch."""
         self._check_trainer()
         return ResumableLoader(
             self.dataset("train"), self.batch_sampler(), self.num_workers, self._pin_memory
         )
 
-    def val_dataloader(self) -> DataLoader[Sample]:
-        """This process' share of the validation part."""
+    def val_dataloader(self) -> BatchLoader:
+        """This process's share of the validation part."""
         return self._eval_dataloader(self.dataset("val"), "the val part", self.seed)
 
-    def test_dataloader(self) -> DataLoader[Sample]:
-        """This process' share of the test part."""
+    def test_dataloader(self) -> BatchLoader:
+        """This process's share of the test part."""
         return self._eval_dataloader(self.dataset("test"), "the test part", self.seed)
 
-    def predict_dataloader(self) -> DataLoader[Sample]:
-        """This process' share of the part or the new data that predict scores, in order, as in evaluation."""
+    def predict_dataloader(self) -> BatchLoader:
+        """This process's share of the part or the new data that predict scores, in order and not augmented."""
         if self.predict_input is None:
             return self._eval_dataloader(self.dataset(self.predict_part), f"the {self.predict_part} part")
         new = self.new_data
@@ -330,12 +310,12 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     @cached_property
     def new_data(self) -> NewData:
-        """What ``predict_input`` holds, read when first needed."""
+        """The contents of ``predict_input``, read when first needed."""
         assert self.predict_input is not None
         return self.load_new(Path(self.predict_input))
 
     def prediction_columns(self, index: NDArray[np.int64]) -> dict[str, Sequence[Any]]:
-        """Columns that say which samples of the user's data were predicted: the row, and the file if it has one.
+        """Columns that identify the predicted samples in the user's data: the row, and the file if there is one.
 
         Args:
             index: Indices of samples in :meth:`predict_dataloader`.
@@ -347,18 +327,16 @@ class LongTailDataModule(LightningDataModule, ABC):
         names = self.source.sample_names
         return {"index": rows.tolist(), **({"file": _take(names, rows)} if len(names) else {})}
 
-    def _eval_dataloader(
-        self, dataset: InMemoryDataset, what: str, seed: int | None = None
-    ) -> DataLoader[Sample]:
+    def _eval_dataloader(self, dataset: InMemoryDataset, what: str, seed: int | None = None) -> BatchLoader:
         self._check_trainer()
         n_ranks, _ = self._place
         if len(dataset) < n_ranks:
-            # A rank without a batch would miss the exchange of buffers that opens DDP's evaluation, and hang.
+            # A rank without a batch would miss the exchange of buffers at the start of DDP's evaluation, and hang.
             raise InputError(
                 f"{what} has {len(dataset)} samples for {n_ranks} processes, so some would have nothing to "
                 "evaluate: use fewer devices."
             )
-        return DataLoader(
+        return BatchLoader(
             dataset,
             batch_size=self.eval_batch_size,
             sampler=ShardedSampler(len(dataset), *self._place, seed),
@@ -385,10 +363,12 @@ class LongTailDataModule(LightningDataModule, ABC):
             )
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
-        """Apply the transforms to whole batches, on the device the model is on."""
-        if self.trainer is None or not self.trainer.training:
+        """Apply the transforms to whole batches, on the model's device."""
+        trainer = self.trainer
+        is_augmented = type(self).train_transform is not LongTailDataModule.train_transform
+        if trainer is None or not trainer.training or not is_augmented:
             return batch._replace(input=self.eval_transform(batch.input))
-        loader = self.trainer.train_dataloader
+        loader = trainer.train_dataloader
         assert isinstance(loader, ResumableLoader)
         _, rank = self._place
         with seeded(self.seed, *loader.position, rank, device=batch.input.device):

@@ -1,23 +1,25 @@
-"""CIFAR-10 and CIFAR-100 with the paper's subsets."""
+"""CIFAR-10, CIFAR-100 and the paper's subsets of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from torchvision.datasets import CIFAR10, CIFAR100
 
-from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch_and_unpack
 from pauc_lightning.data.published import Published, PublishedImages
+from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
+
+if TYPE_CHECKING:
+    from torchvision.datasets import CIFAR10
 
 _ROUNDING = (
     "Class i of 10 keeps 6000·0.01^(i/9) images, of which 0.7 are for training; this project rounds both down, "
-    "the table is at most one image per class away."
+    "and differs from the table by at most one image per class."
 )
 _CATS = ' The table calls class 3 "birds"; it is cats.'
 _FLATFISH = (
@@ -36,15 +38,14 @@ class CIFAR10LT(PublishedImages):
     """CIFAR-10, train and test images merged, long-tailed and binary: the paper's CIFAR-10-LT-1, -2 and -3.
 
     Args:
-        root: Folder with torchvision's ``cifar-10-batches-py``; they are downloaded to it if they are not there.
+        root: Folder with torchvision's ``cifar-10-batches-py``, which is downloaded if it is not there.
         subset: The paper's subset: 1 birds, 2 automobiles, 3 cats.
-        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+        positive_classes: Ids or names of positive classes, instead of the subset's.
         imbalance_ratio: Number of trucks over number of airplanes, in (0, 1]; the classes between shrink
             exponentially. null keeps every image.
-        kwargs: What every image data module takes.
+        kwargs: Options of every image data module.
     """
 
-    torchvision_class: ClassVar[type[CIFAR10]] = CIFAR10
     published_ratio = 0.01
     subsets = (
         Published("CIFAR-10-LT-1", (2,), "birds", 1508, 8907, _ROUNDING),
@@ -62,9 +63,17 @@ class CIFAR10LT(PublishedImages):
     ) -> None:
         super().__init__(root, subset, positive_classes, imbalance_ratio, **kwargs)
 
+    @classmethod
+    def torchvision_class(cls) -> type[CIFAR10]:
+        """The reader of the original files, which knows their addresses and checksums."""
+        from torchvision.datasets import CIFAR10
+
+        original: type[CIFAR10] = CIFAR10
+        return original
+
     def load_source(self) -> Source:
         """All images as uint8 of shape ``(60000, 3, 32, 32)``, those of the training files first."""
-        original = self.torchvision_class
+        original = self.torchvision_class()
         archive = Archive(original.url, original.filename, original.tgz_md5)
         try:
             folder = fetch_and_unpack(archive, Path(self.root), original.base_folder)
@@ -82,7 +91,7 @@ class CIFAR10LT(PublishedImages):
         return Source(torch.from_numpy(np.ascontiguousarray(images)), labels, tuple(train.classes))
 
     def _other_source(self) -> str:
-        """What to type for the same images from elsewhere; sorted by name, the classes have their original ids."""
+        """The options that read the same images from files; sorted by name, the classes have their original ids."""
         ratio = "null" if self.imbalance_ratio is None else self.imbalance_ratio
         return (
             "If you have the images as files, <folder>/<class>/<image>, no download is needed: "
@@ -95,19 +104,18 @@ class CIFAR10LT(PublishedImages):
 class CIFAR100LT(CIFAR10LT):
     """CIFAR-100, train and test images merged, long-tailed and binary: the paper's CIFAR-100-LT-1, -2 and -3.
 
-    The paper's class counts cannot be had from CIFAR-100; see ``pauc data``.
+    The paper's class counts cannot be obtained from CIFAR-100; ``pauc data`` explains why.
 
     Args:
-        root: Folder with torchvision's ``cifar-100-python``; it is downloaded to it if it is not there.
+        root: Folder with torchvision's ``cifar-100-python``, which is downloaded if it is not there.
         subset: The paper's subset: 1 insects, 2 fruits and vegetables, 3 large omnivores and
-            herbivores, with the flatfish (32) in place of the elephant (31), as the paper's table has it.
-        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+            herbivores, with the flatfish (32) in place of the elephant (31), as in the paper's table.
+        positive_classes: Ids or names of positive classes, instead of the subset's.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
-        kwargs: What every image data module takes.
+        kwargs: Options of every image data module.
     """
 
-    torchvision_class = CIFAR100
     subsets = (
         Published("CIFAR-100-LT-1", (6, 7, 14, 18, 24), "insects", 1928, 13218, _NOT_600),
         Published("CIFAR-100-LT-2", (0, 51, 53, 57, 83), "fruits and vegetables", 885, 14261, _NOT_600),
@@ -120,3 +128,11 @@ class CIFAR100LT(CIFAR10LT):
             _NOT_600 + _FLATFISH,
         ),
     )
+
+    @classmethod
+    def torchvision_class(cls) -> type[CIFAR10]:
+        """The reader of the original files, which knows their addresses and checksums."""
+        from torchvision.datasets import CIFAR100
+
+        original: type[CIFAR10] = CIFAR100
+        return original

@@ -1,27 +1,15 @@
-"""A part of a data set."""
+"""One part of a data set: training, validation or test."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from pauc_lightning.data.sample import Sample
-
-
-class Inputs(Protocol):
-    """The inputs of a whole data set: a tensor of shape ``(n, *input_shape)``, or what can be indexed like one."""
-
-    def __len__(self) -> int:
-        """Number of samples."""
-        ...
-
-    def __getitem__(self, index: Any, /) -> Tensor:
-        """The inputs that a slice or an int64 tensor of positions chooses."""
-        ...
+from pauc_lightning.data.source import Inputs
 
 
 class InMemoryDataset(Dataset[Sample]):
@@ -29,9 +17,9 @@ class InMemoryDataset(Dataset[Sample]):
 
     Args:
         inputs: Inputs of the whole data set, of shape ``(n, *input_shape)``; shared, not copied. Usually a
-            tensor; files that are read when they are indexed will do.
+            tensor, but files that are read when they are indexed also work.
         targets: 0/1 targets of the whole data set, int64 of shape ``(n,)``.
-        members: Which samples belong to this part, int64 of shape ``(m,)``.
+        members: Positions of this part's samples in the data set, int64 of shape ``(m,)``.
     """
 
     def __init__(self, inputs: Inputs, targets: Tensor, members: Tensor) -> None:
@@ -48,10 +36,13 @@ class InMemoryDataset(Dataset[Sample]):
         return Sample(self.inputs[self.members[index]], self.targets[index], torch.tensor(index))
 
     def __getitems__(self, indices: Sequence[int]) -> Sample:
-        """A batch of samples, already stacked; the loaders call this."""
-        index = torch.tensor(indices, dtype=torch.int64)
-        members = self.members[index]
+        """A batch of samples, already stacked; torch's loaders call this."""
+        return self.batch(torch.tensor(indices, dtype=torch.int64))
+
+    def batch(self, index: Tensor) -> Sample:
+        """The samples at positions ``index`` of this part, int64 of shape ``(B,)``, as one batch."""
+        # index_select is several times faster than indexing with brackets.
+        members = self.members.index_select(0, index)
         inputs = self.inputs
-        # On images index_select is several times faster than indexing.
         chosen = inputs.index_select(0, members) if isinstance(inputs, Tensor) else inputs[members]
-        return Sample(chosen, self.targets[index], index)
+        return Sample(chosen, self.targets.index_select(0, index), index)

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.arguments import check_integer, check_number
-from pauc_lightning.data.base import LongTailDataModule, Source
+from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.longtail import long_tail_counts
+from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
 

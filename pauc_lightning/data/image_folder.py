@@ -1,18 +1,20 @@
-"""Any folder of images, one subfolder per class."""
+"""Any folder of images with one subfolder per class."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pauc_lightning.arguments import check_flag, check_path
-from pauc_lightning.data.base import Source
+from pauc_lightning.data.image_cache import DecodedImages
 from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles, shown
 from pauc_lightning.data.images import ImageDataModule, check_image_size
+from pauc_lightning.data.source import Inputs, Source
 from pauc_lightning.errors import InputError
 
 _PART_NAMES = ("train", "val", "valid", "validation", "test")
@@ -22,20 +24,20 @@ _LARGEST_IN_MEMORY = 64
 class ImageFolderLT(ImageDataModule):
     """A folder with one subfolder of images per class, long-tailed and binary.
 
-    The classes are numbered in the order of their names (in numerical order, if all names are numbers). If the
-    subfolders are called train, val, test or the like, the classes are expected inside them and the parts are
-    merged: this project divides the data itself.
+    The classes are numbered in the order of their names (in numerical order if all names are numbers). If the
+    subfolders are called train, val, test or similar, they must contain the classes, and the parts are merged: the
+    data are split anew.
 
     Args:
         root: The folder.
         positive_classes: Names or ids of the classes that are positive; all others are negative.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
-        image_size: Height and width that every image is scaled and cut to.
-        in_memory: Whether all images are decoded at the beginning and stay in memory. If not, they are read from
-            disk for each batch: give `num_workers` then. null decides by size: in memory up to 64 pixels.
+        image_size: Height and width to which every image is scaled and cut.
+        in_memory: Whether the images that the parts use are decoded at the start and stay in memory. Otherwise they
+            are read from disk for each batch: give `num_workers` then. null means true up to 64 pixels.
         cache_dir: Folder that keeps the decoded images for the next run; null keeps nothing.
-        kwargs: What every image data module takes.
+        kwargs: Options of every image data module.
     """
 
     def __init__(
@@ -62,15 +64,21 @@ class ImageFolderLT(ImageDataModule):
         self.cache_dir = cache_dir
 
     def load_source(self) -> Source:
-        """The images as uint8 of shape ``(n, 3, image_size, image_size)``, or files to read them from."""
+        """The files of all images and their classes; no image is decoded."""
         names, labels, classes = list_images(Path(self.root))
         files = ImageFiles(Path(self.root), names, self.image_size)
-        inputs = files.in_memory(self.cache_dir) if self.in_memory else files
-        return Source(inputs, np.array(labels, dtype=np.int64), classes, names)
+        return Source(files, np.array(labels, dtype=np.int64), classes, names)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The images of the parts as uint8 in memory, or the files to read them from."""
+        files = self.source.inputs
+        assert isinstance(files, ImageFiles)
+        return DecodedImages(files, self.used, self.cache_dir) if self.in_memory else files
 
 
 def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
-    """The images of a folder: their paths below it, their class ids, and the names of the classes."""
+    """The images of a folder: their paths below it, their class ids, and the class names."""
     try:
         return _list_images(root)
     except OSError as error:
@@ -119,7 +127,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _refuse_loops(root: Path, folders: Sequence[Path]) -> None:
-    """Refuse a class folder that is a link to a folder it lies in: every image would be in it too."""
+    """Refuse a class folder that links to a folder that contains it: it would hold every image."""
     inside = root.resolve()
     for folder in folders:
         if folder.is_symlink() and inside.is_relative_to(folder.resolve()):
@@ -130,5 +138,5 @@ def _refuse_loops(root: Path, folders: Sequence[Path]) -> None:
 
 
 def _raise(error: OSError) -> None:
-    """What os.walk is to do about a folder that it cannot read; by default it passes over it in silence."""
+    """Error handler for os.walk, which silently skips unreadable folders by default."""
     raise error

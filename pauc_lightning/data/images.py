@@ -1,4 +1,4 @@
-"""What all data modules with images share: augmentation and normalisation of whole batches."""
+"""The base class of image data modules: augmentation and normalisation of whole batches."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from torch import Tensor
 
 from pauc_lightning.arguments import check_flag, check_integer, check_number
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD, normalize, random_affine, to_unit
-from pauc_lightning.data.base import LongTailDataModule, NewData
+from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.new_images import new_images
+from pauc_lightning.data.source import NewData
 from pauc_lightning.errors import InputError
 
 _LARGEST_IMAGE = 8192  # pixels
 
 
 def check_image_size(image_size: Any) -> None:
-    """Refuse what is not a height and width that an image can have."""
+    """Refuse anything but a plausible height and width of an image."""
     hint = "it is the height and width in pixels"
     check_integer("image_size", image_size, at_least=1, at_most=_LARGEST_IMAGE, hint=hint)
 
@@ -26,17 +27,17 @@ def check_image_size(image_size: Any) -> None:
 class ImageDataModule(LongTailDataModule):
     """Long-tailed binary images: stored as bytes, augmented and normalised as whole batches on the accelerator.
 
-    The constants of the normalisation are ImageNet's, as in the authors' code; a subclass may have its own.
+    The constants of the normalisation are ImageNet's, as in the authors' code; a subclass may define others.
 
     Args:
         positive_classes: Ids or names of the classes that are positive; all others are negative.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
         flip: Whether half of the training images are mirrored left to right.
-        max_rotation: Training images are rotated by up to so many degrees to either side.
-        crop_padding: Training images are padded by so many pixels and cut to their size again at a random
-            place; null takes an eighth of their width.
-        kwargs: What every long-tailed data module takes.
+        max_rotation: Largest random rotation of training images to either side, in degrees.
+        crop_padding: Training images are padded by this many pixels, and a random crop of their original size is
+            taken; null means an eighth of their width.
+        kwargs: Options of every long-tailed data module.
     """
 
     mean: Sequence[float] = IMAGENET_MEAN
@@ -65,15 +66,15 @@ class ImageDataModule(LongTailDataModule):
         self.crop_padding = crop_padding
 
     def check_padding(self, size: int) -> None:
-        """Refuse a crop that could miss images of ``size`` pixels altogether."""
+        """Refuse a crop that could miss images of ``size`` pixels completely."""
         if self.crop_padding is not None and self.crop_padding >= size:
             raise InputError(
                 f"`crop_padding={self.crop_padding}` must be less than the size of the images, {size} pixels, or some "
-                "would be cut away altogether; null takes an eighth of their width."
+                "crops would contain nothing of the image; null means an eighth of their width."
             )
 
     def train_transform(self, input: Tensor) -> Tensor:
-        """Every image flipped, rotated and cropped by random amounts of its own, then normalised."""
+        """Flip, rotate and crop every image by its own random amounts, then normalise."""
         shift = input.shape[-1] // 8 if self.crop_padding is None else self.crop_padding
         self.check_padding(min(input.shape[-2:]))
         images = to_unit(input)
@@ -82,9 +83,9 @@ class ImageDataModule(LongTailDataModule):
         return normalize(images, self.mean, self.std)
 
     def load_new(self, path: Path) -> NewData:
-        """All images below a folder, whatever its subfolders are."""
+        """All images in a folder and its subfolders."""
         return new_images(path, self.input_shape)
 
     def eval_transform(self, input: Tensor) -> Tensor:
-        """The images, normalised."""
+        """Normalise the images."""
         return normalize(to_unit(input), self.mean, self.std)

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torchvision.datasets.inaturalist import DATASET_MD5, DATASET_URLS
 
 from pauc_lightning.arguments import check_path
-from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch_and_unpack
 from pauc_lightning.data.image_files import ImageFiles
 from pauc_lightning.data.images import ImageDataModule, check_image_size
 from pauc_lightning.data.published import Published
+from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
 
 _LARGEST = {"2021_train_mini": 100 * 10**9, "2021_valid": 20 * 10**9}  # bytes; they are 42 and 8 GB
@@ -40,14 +39,14 @@ class INaturalist2021(ImageDataModule):
     give `num_workers`. The archives are 42 GB and 8 GB, and as much again unpacked.
 
     Args:
-        root: Folder with torchvision's ``2021_train_mini`` and ``2021_valid``; they are downloaded to it if they
-            are not there.
+        root: Folder with torchvision's ``2021_train_mini`` and ``2021_valid``, which are downloaded if they are not
+            there.
         positive_taxon: The positives: a kingdom, phylum, class, order, family or genus by its scientific name.
-        negative_taxon: The negatives, likewise; null takes everything else.
+        negative_taxon: The negatives, likewise; null means everything else.
         imbalance_ratio: Size of the last species over that of the first, in (0, 1]; the species between shrink
             exponentially in the order of their ids. null keeps every image.
-        image_size: Height and width that every image is scaled and cut to.
-        kwargs: What every image data module takes.
+        image_size: Height and width to which every image is scaled and cut.
+        kwargs: Options of every image data module.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class INaturalist2021(ImageDataModule):
                 )
         if positive_taxon == negative_taxon:
             raise InputError(
-                f"`negative_taxon={negative_taxon}` is the `positive_taxon` too: choose another."
+                f"`negative_taxon={negative_taxon}` is also the `positive_taxon`: choose another."
             )
         self.root = root
         self.positive_taxon = positive_taxon
@@ -79,7 +78,9 @@ class INaturalist2021(ImageDataModule):
 
     @cached_property
     def species(self) -> list[str]:
-        """The species in use, as their folders are called: number, six taxa and the second part of the name."""
+        """The folder names of the species in use: number, six taxa and the second part of the name."""
+        from torchvision.datasets.inaturalist import DATASET_MD5, DATASET_URLS
+
         root = Path(self.root)
         for name, inside in _FOLDERS.items():
             archive = Archive(DATASET_URLS[name], f"{name}.tgz", DATASET_MD5[name], _LARGEST[name])
@@ -111,7 +112,7 @@ class INaturalist2021(ImageDataModule):
 
     @property
     def published(self) -> Published | None:
-        """What the paper's table says about these data; None if the paper does not have them."""
+        """The paper's numbers for these data; None if the paper does not use them."""
         is_papers = (self.positive_taxon, self.negative_taxon) == _TAXA and self.imbalance_ratio is None
         return _PUBLISHED if is_papers else None
 

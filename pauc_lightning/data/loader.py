@@ -1,34 +1,63 @@
-"""A training loader that continues in the middle of an epoch."""
+"""Loaders: batches by one indexing operation, and a training loader that continues in the middle of an epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.sample import Sample, collate
 from pauc_lightning.data.samplers import EpochBatchSampler
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import derive_seed
 
 
-class ResumableLoader(DataLoader[Sample]):
-    """A ``DataLoader`` whose ``state_dict`` says where in which epoch it is.
+class BatchLoader(DataLoader[Sample]):
+    """A ``DataLoader`` that takes batches of an :class:`InMemoryDataset` directly, if it has no workers.
+
+    Without workers, fetching and collating by torch's own iterator takes several times as long as the indexing
+    operation that makes a small batch. With workers, or with any other data set, torch's iterator does the work.
+    """
+
+    def __iter__(self) -> Iterator[Sample]:  # type: ignore[override]  # torch promises its private iterator class
+        """The batches of one pass."""
+        if self._is_direct:
+            batches: Iterable[list[int]] = self.batch_sampler  # type: ignore[assignment]  # there is one
+            return map(self._fetch, map(torch.tensor, batches))
+        return super().__iter__()
+
+    @property
+    def _is_direct(self) -> bool:
+        return self.num_workers == 0 and isinstance(self.dataset, InMemoryDataset)
+
+    def _fetch(self, index: Tensor) -> Sample:
+        dataset = self.dataset
+        assert isinstance(dataset, InMemoryDataset)
+        batch = dataset.batch(index)
+        if not self.pin_memory:
+            return batch
+        return Sample(*(column.pin_memory() for column in batch if column is not None))
+
+
+class ResumableLoader(BatchLoader):
+    """A training loader whose ``state_dict`` holds its position: the epoch, and the batches done in it.
 
     Lightning stores the state of rank 0's loader and gives it to all ranks. Everything in it is therefore the
-    same on all ranks: the epoch, how many batches the consumer took (whatever the workers fetched ahead), and
-    the sampler's plan, which must be the same when the state is loaded.
+    same on all ranks: the epoch, the number of batches that the consumer has taken (not those that workers
+    fetched ahead), and the sampler's plan, which must be the same when the state is loaded.
 
-    The first iterator made after ``load_state_dict`` yields what the interrupted epoch still had to give, in
-    the same order; later ones yield complete epochs. ``len()`` is always that of a complete epoch, as
-    Lightning's batch counter expects.
+    The first iterator made after ``load_state_dict`` yields the rest of the interrupted epoch in the same order;
+    later ones yield complete epochs. ``len()`` is always that of a complete epoch, as Lightning's batch counter
+    expects.
 
     Args:
         dataset: The training set. With ``__getitems__`` a batch is fetched by one call.
-        batch_sampler: Says which samples form a batch.
-        num_workers: Processes that fetch batches ahead; 0 fetches in this process, best for data in memory.
+        batch_sampler: Decides which samples form a batch.
+        num_workers: Processes that fetch batches ahead; 0 fetches in this process, which is best for data in memory.
         pin_memory: Whether batches are put in page-locked memory, for copies to a CUDA device.
     """
 
@@ -60,25 +89,31 @@ class ResumableLoader(DataLoader[Sample]):
         epoch = self.batch_sampler.epoch
         return epoch, self._batches_done if self._epoch == epoch else 0
 
-    def __iter__(self) -> Iterator[Sample]:  # type: ignore[override]  # torch promises its private iterator class
-        """The batches of the current epoch, or what is left of it after ``load_state_dict``."""
+    def __iter__(self) -> Iterator[Sample]:  # type: ignore[override]  # as above
+        """The batches of the current epoch, or the rest of it after ``load_state_dict``."""
         resume_at, self._resume_at = self._resume_at, None
         return self._batches(resume_at)
 
     def _batches(self, resume_at: tuple[int, int] | None) -> Iterator[Sample]:
         # This runs at the first `next`, not at `iter`: Lightning sets the epoch in between, and workers that
-        # had started at once would fetch the batches of another epoch.
-        sampler = self.batch_sampler
-        epoch = sampler.epoch
+        # started at once would fetch the batches of another epoch.
+        epoch = self.batch_sampler.epoch
         done = resume_at[1] if resume_at is not None and resume_at[0] == epoch else 0
-        self.generator.manual_seed(derive_seed(sampler.seed, epoch))
-        sampler.first_batch = done
-        iterator = super().__iter__()
-        sampler.first_batch = 0
-        for batch in iterator:
+        for batch in self._epoch_from(done):
             done += 1
             self._epoch, self._batches_done = epoch, done
             yield batch
+
+    def _epoch_from(self, done: int) -> Iterator[Sample]:
+        """The batches of the current epoch without the first ``done``."""
+        sampler = self.batch_sampler
+        if self._is_direct:
+            return map(self._fetch, map(torch.from_numpy, sampler.epoch_batches()[done:]))
+        self.generator.manual_seed(derive_seed(sampler.seed, sampler.epoch))
+        sampler.first_batch = done
+        iterator = super().__iter__()
+        sampler.first_batch = 0
+        return iterator
 
     def state_dict(self) -> dict[str, Any]:
         """The position and the sampler's plan; the same on every rank."""
@@ -86,7 +121,7 @@ class ResumableLoader(DataLoader[Sample]):
         return {"epoch": epoch, "batches_done": batches_done, "plan": self.batch_sampler.plan()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue where the loader that gave ``state_dict`` was."""
+        """Continue at the position of the loader that returned ``state_dict``."""
         plan = self.batch_sampler.plan()
         saved: dict[str, int] = state_dict["plan"]
         different = [

@@ -1,4 +1,4 @@
-"""Images without classes, for a trained model to score."""
+"""New images, without classes, to be scored by a trained model."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from pauc_lightning.data.base import NewData
 from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles
+from pauc_lightning.data.source import NewData
 from pauc_lightning.data.table_labels import UNKNOWN
 from pauc_lightning.errors import InputError
 
 
 def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
-    """The images of a folder and its subfolders in the order of their paths, read when they are asked for.
+    """The images of a folder and its subfolders in the order of their paths, read when they are indexed.
 
     Args:
-        folder: Where they are.
-        input_shape: Channels, height and width that the model was trained with.
+        folder: The folder.
+        input_shape: Channels, height and width of the training images. For a model of grey images, colour images
+            are converted to grey.
     """
     channels, height, width = input_shape
-    if channels != 3 or height != width:
+    if channels not in (1, 3) or height != width:
         raise InputError(
-            f"`input={folder}`: new images are read as squares of 3 channels, but the model was trained on images "
+            f"`input={folder}`: new images are read as grey or colour squares, but the model was trained on images "
             f"of shape {input_shape}: score them in Python."
         )
     if not folder.is_dir():
@@ -40,4 +41,4 @@ def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
     if not names:
         raise InputError(f"`input={folder}` has no images, which end in one of {', '.join(EXTENSIONS)}.")
     targets = np.full(len(names), UNKNOWN, dtype=np.int64)
-    return NewData(ImageFiles(folder, names, height), targets, {"file": names})
+    return NewData(ImageFiles(folder, names, height, channels), targets, {"file": names})

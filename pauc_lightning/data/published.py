@@ -1,4 +1,4 @@
-"""The paper's data sets by name, and what its table says about them."""
+"""The paper's data sets and the numbers in its table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Published(NamedTuple):
     Attributes:
         name: The paper's name.
         positives: Ids of the positive classes.
-        what: What they show.
+        what: A name for the positive classes together.
         n_pos: Number of positives in the table.
         n_neg: Number of negatives in the table.
-        remark: Where the table differs from the data, and why.
-        counted: Which samples the table counts: the training part, or all parts together.
+        remark: How the table differs from the data, and why.
+        counted: Whether the table counts the training part or all parts together.
     """
 
     name: str
@@ -33,21 +33,21 @@ class Published(NamedTuple):
 
 
 class PublishedImages(ImageDataModule):
-    """Images of which the paper uses certain subsets; the positives are a subset's or any others.
+    """Images of which the paper uses certain subsets; the positives are those of a subset, or any other classes.
 
     Args:
-        root: Folder that has the data, or that they are downloaded to.
+        root: Folder with the data, to which they are downloaded if they are not there.
         subset: The paper's subset: 1, 2 or 3.
-        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+        positive_classes: Ids or names of positive classes, instead of the subset's.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
-        kwargs: What every image data module takes.
+        kwargs: Options of every image data module.
     """
 
     subsets: ClassVar[tuple[Published, ...]]
     """The paper's subsets 1, 2, ... of these images."""
     published_ratio: ClassVar[float | None]
-    """The imbalance ratio behind the paper's counts."""
+    """The imbalance ratio that gives the paper's counts."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class PublishedImages(ImageDataModule):
 
     @property
     def published(self) -> Published | None:
-        """What the paper's table says about these data; None if the paper does not have them."""
+        """The paper's numbers for these data; None if the paper does not use them."""
         if self.imbalance_ratio != self.published_ratio:
             return None
         rows = (row for row in self.subsets if set(row.positives) == set(self.positive_ids))

@@ -1,4 +1,4 @@
-"""Which samples make up a batch, on one process or on many."""
+"""Samplers: which samples form a batch, on one process or on several."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NEGATIVES, _POSITIVES, _ALL, _EVALUATION = 1, 2, 3, 4  # random streams; 0 belo
 
 
 class EpochBatchSampler(Sampler[list[int]], ABC):
-    """Base of the training samplers: an epoch is a list of *global* batches, of which a rank takes its share.
+    """Base of the training samplers: an epoch is a list of *global* batches, and each rank takes its share of each.
 
-    The global batches depend on the seed, the epoch and ``batch_size * num_replicas``, and on nothing else:
-    N processes together see the batches that one process with an N times larger ``batch_size`` would see.
+    The global batches depend only on the seed, the epoch and ``batch_size * num_replicas``: N processes together
+    see the same batches as one process with an N times larger ``batch_size``.
 
     Args:
         batch_size: Samples per batch and process, at most.
@@ -56,16 +56,20 @@ class EpochBatchSampler(Sampler[list[int]], ABC):
 
         The order is fixed when the iterator is made, not when it is first used.
         """
-        return (batch.tolist() for batch in self._rank_batches(self.epoch)[self.first_batch :])
+        return (batch.tolist() for batch in self.epoch_batches()[self.first_batch :])
+
+    def epoch_batches(self) -> list[NDArray[np.int64]]:
+        """All of this rank's batches of the current epoch, as arrays of positions in the training set."""
+        return self._rank_batches(self.epoch)
 
     @property
     @abstractmethod
     def positive_fraction(self) -> float:
-        """The fraction of positives in the batches: the prior that the objectives weigh with."""
+        """The fraction of positives in the batches, which the objectives use as the prior."""
 
     @abstractmethod
     def plan(self) -> dict[str, int]:
-        """What decides the global batches, apart from the epoch: equal plans, equal batches."""
+        """The quantities that decide the global batches apart from the epoch: equal plans mean equal batches."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -74,14 +78,21 @@ class EpochBatchSampler(Sampler[list[int]], ABC):
     @abstractmethod
     def _rank_batches(self, epoch: int) -> list[NDArray[np.int64]]: ...
 
+    def _share(self, batch: NDArray[np.int64], rank: int) -> NDArray[np.int64]:
+        """``np.array_split(batch, num_replicas)[rank]``, without making the other shares."""
+        size, longer = divmod(len(batch), self.num_replicas)
+        start = rank * size + min(rank, longer)
+        return batch[start : start + size + (rank < longer)]
+
 
 class StratifiedBatchSampler(EpochBatchSampler):
     """Batches with a fixed number of positives; all negatives once per epoch, the positives recycled evenly.
 
     An epoch has as few batches as ``batch_size`` allows. The negatives are spread evenly over them (there is
-    no small last batch), and each batch gets the number of positives that makes ``positive_fraction`` come
-    true. In an epoch each positive is used equally often, up to one; in a global batch at most once, if there
-    are enough of them. Every rank gets positives, the same number in every batch.
+    no small last batch), and each batch gets the number of positives that comes closest to ``positive_fraction``.
+    Within an epoch the numbers of times that two positives are used differ by one at most; a global batch holds
+    each positive at most once if there are enough of them. Every rank gets positives, the same number in every
+    batch.
 
     Args:
         labels: 1 for positives, 0 for negatives, one per training sample.
@@ -123,7 +134,7 @@ class StratifiedBatchSampler(EpochBatchSampler):
                 "room for a positive and a negative."
             )
         size, n_neg = batch_size * num_replicas, len(self.negatives)
-        # As few batches as hold all negatives and their share of positives, at least one positive per rank.
+        # The smallest number of batches with room for all negatives and the positives, at least one per rank.
         room = min(size * (1 - positive_fraction), size - num_replicas)
         self._n_batches = min(max(math.ceil(n_neg / room - 1e-9), 1), n_neg)
         wanted = round(n_neg / self._n_batches * positive_fraction / (1 - positive_fraction))
@@ -159,18 +170,14 @@ class StratifiedBatchSampler(EpochBatchSampler):
         )
         # Left-over positives go to the first ranks and left-over negatives to the last ones, so that the
         # batches of the ranks differ by one sample at most.
+        mirrored = self.num_replicas - 1 - self.rank
         return [
-            np.concatenate(
-                [
-                    np.array_split(positives, self.num_replicas)[self.rank],
-                    np.array_split(negatives, self.num_replicas)[-1 - self.rank],
-                ]
-            )
+            np.concatenate([self._share(positives, self.rank), self._share(negatives, mirrored)])
             for positives, negatives in batches
         ]
 
     def _positive_stream(self, epoch: int) -> NDArray[np.int64]:
-        """The positives of an epoch: one permutation after the other, as long as batches need them."""
+        """The positives of an epoch: one permutation after the other, as many as the batches need."""
         n, per_batch = len(self.positives), self.positives_per_batch
         needed = per_batch * self._n_batches
         rounds = permutations(math.ceil(needed / n), n, self.seed, _POSITIVES, epoch)
@@ -185,7 +192,7 @@ class StratifiedBatchSampler(EpochBatchSampler):
 
 
 class ShuffledBatchSampler(EpochBatchSampler):
-    """Plain shuffling: every sample once per epoch, in batches whose sizes differ by one at most.
+    """Plain shuffling: every sample once per epoch, in batches whose sizes differ by at most one.
 
     Args:
         labels: 1 for positives, 0 for negatives, one per training sample.
@@ -233,7 +240,7 @@ class ShuffledBatchSampler(EpochBatchSampler):
     def _rank_batches(self, epoch: int) -> list[NDArray[np.int64]]:
         order = permutation(self._n, self.seed, _ALL, epoch)
         batches = np.array_split(order, self._n_batches)
-        return [np.array_split(batch, self.num_replicas)[self.rank] for batch in batches]
+        return [self._share(batch, self.rank) for batch in batches]
 
 
 class ShardedSampler(Sampler[int]):
@@ -246,8 +253,8 @@ class ShardedSampler(Sampler[int]):
         n: Number of samples.
         num_replicas: Number of processes that evaluate together.
         rank: This process' number in ``range(num_replicas)``.
-        seed: Decides the order, the same on every pass, so that the first batches of samples that are sorted
-            by class hold all classes; None keeps the order they have.
+        seed: Decides the order, which is the same on every pass. Shuffled batches of samples that are sorted by
+            class contain all classes. None keeps the order of the samples.
 
     Example:
         >>> [list(ShardedSampler(5, num_replicas=2, rank=rank)) for rank in range(2)]
@@ -272,7 +279,7 @@ class ShardedSampler(Sampler[int]):
 
 
 def check_positive_fraction(positive_fraction: Any) -> None:
-    """Refuse what is not a number strictly between 0 and 1."""
+    """Refuse anything but a number strictly between 0 and 1."""
     hint = "0.5 makes half of each batch positives; null (None) takes the fraction of the training set"
     check_number("positive_fraction", positive_fraction, above=0, below=1, hint=hint)
 
@@ -284,7 +291,7 @@ def _check_rank(num_replicas: int, rank: int) -> None:
 
 
 def _is_positive(labels: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where the labels are 1; anything but 0 and 1 is refused, as it would count as negative."""
+    """Where the labels are 1; refuses values other than 0 and 1, which would count as negatives."""
     values = np.asarray(labels)
     is_positive: NDArray[np.bool_] = values == 1
     others = (

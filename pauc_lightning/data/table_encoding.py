@@ -1,4 +1,4 @@
-"""How the columns of a table become inputs, decided on one file and used on others."""
+"""The encoding of a table's columns as inputs: chosen for the training file, applied to every file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
+from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from pauc_lightning.data.table_labels import Value, label_key
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 Missing = Literal["error", "impute"]
 
 _MOST_CATEGORIES = 1000
-# Text with more values than both is taken for names or free text, unless the user says that it is categories.
-_LARGEST = 1e38
-"""Numbers up to this size, and the difference of two of them, fit into float32."""
-
+_LARGEST = 1e38  # numbers up to this size, and the difference of two of them, fit into float32
+# Text with more distinct values than both limits is taken for names or free text, unless declared categorical.
 _FEW_VALUES = 20
 _ROWS_PER_VALUE = 5
-# Text of which so much can be read as numbers is taken for numbers with mistakes.
+# Text is taken for numbers with mistakes if this share of it can be read as numbers: always, or if many are distinct.
 _NEARLY_ALL = 0.9
 _MOST = 0.5
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|uuid|key|index|row|nr|no|number)|Unnamed: 0", re.IGNORECASE)
@@ -39,7 +37,7 @@ class NumberColumn:
 
     Attributes:
         name: Its name.
-        middle: What is subtracted before the number becomes a float32, which can tell numbers apart best near 0.
+        middle: The median, subtracted before the conversion to float32, which is most precise near 0.
     """
 
     name: str
@@ -58,7 +56,7 @@ class CategoryColumn:
     Attributes:
         name: Its name.
         categories: The categories as text, in the order of their inputs.
-        is_text: Whether the file had text, so that 01 and 1 are two categories, or numbers, so that they are one.
+        is_text: Whether the file holds text, so that 01 and 1 are two categories, or numbers, so that they are one.
     """
 
     name: str
@@ -82,11 +80,11 @@ class _NewCategories(NamedTuple):
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """Turns tables into inputs, the same way for every file.
+    """Turns tables into inputs in the same way for every file.
 
     Attributes:
         columns: The columns that are inputs, in the order of the inputs.
-        missing: Whether missing values are refused or become NaN (a number) or no category.
+        missing: "error" refuses missing values; "impute" encodes a number as NaN and a category as none.
         missing_values: Values that stand for a missing one.
     """
 
@@ -107,8 +105,8 @@ class TableEncoding:
 
         Args:
             table: The columns that are to be inputs.
-            file: Where it comes from, for messages.
-            categorical: Columns that are categories, whatever they look like.
+            file: The file's name, for messages.
+            categorical: Columns that are categories whatever they contain.
             missing: See the attributes.
             missing_values: See the attributes.
         """
@@ -131,8 +129,8 @@ class TableEncoding:
         """The inputs of all rows, of shape ``(rows, inputs)``, not yet standardised.
 
         Args:
-            table: Has all columns of the encoding; others are passed over.
-            file: Where it comes from, for messages.
+            table: Has all columns of the encoding; others are ignored.
+            file: The file's name, for messages.
         """
         inputs = np.zeros((len(table), len(self.input_names)), dtype=np.float32)
         absent = _Absent(self.missing_values)
@@ -166,16 +164,16 @@ class TableEncoding:
         found = f"of {n_rows} rows of {file}, values are missing in the columns {having}"
         if self.missing == "error":
             raise InputError(
-                f"{found}: fill them in, or train with `missing: impute`, which puts the mean of the training part or "
+                f"{found}: fill them in, or train with `missing: impute`, which uses the mean of the training part or "
                 "no category, or with the columns in `ignore`."
             )
         rank_zero_info(
-            f"{found[0].upper()}{found[1:]}: the mean of the training part or no category stands in."
+            f"{found[0].upper()}{found[1:]}: they are replaced by the mean of the training part or no category."
         )
 
 
 class _Absent:
-    """Knows the values that stand for a missing one."""
+    """Finds the values that stand for a missing one."""
 
     def __init__(self, values: Sequence[Value]) -> None:
         keys = [label_key(value) for value in values]
@@ -183,7 +181,7 @@ class _Absent:
         self._numbers = [key for key in keys if isinstance(key, float)]
 
     def clear(self, column: Series[Any]) -> Series[Any]:
-        """The column with these values missing; what is left of a text column may turn out to be numbers."""
+        """The column with these values missing; the rest of a text column may turn out to be numbers."""
         import pandas
 
         if not self._texts:
@@ -219,7 +217,7 @@ def _kind(column: Series[Any]) -> Literal["number", "text", "other"]:
 
 
 def _choose(column: Series[Any], file: str, is_categorical: bool) -> Column:
-    """What becomes of a column of the training file."""
+    """The encoding of a column of the training file."""
     name, kind = str(column.name), _kind(column)
     if kind == "other" and not is_categorical:
         raise InputError(
@@ -230,9 +228,9 @@ def _choose(column: Series[Any], file: str, is_categorical: bool) -> Column:
         numbers = _numbers(column, file)
         _refuse_infinite(numbers, name, file)
         if _IDENTIFIER.fullmatch(name) and len(np.unique(numbers)) == len(numbers) > _FEW_VALUES:
-            rank_zero_warn(
-                f"column {name!r} of {file} has another number in every row and looks like an identifier, but is an "
-                "input: name it in `ignore`, or as `id_column` to have it in the predictions."
+            rank_zero_info(
+                f"The column {name!r} of {file} has a different number in every row and looks like an identifier, but "
+                "is used as an input: name it in `ignore`, or as `id_column` to have it in the predictions."
             )
         return NumberColumn(name, float(np.nanmedian(numbers)) if not np.isnan(numbers).all() else 0.0)
     text = _texts(column)
@@ -276,7 +274,7 @@ def _refuse_names(n_distinct: int, n: int, name: str, file: str) -> None:
 
 
 def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
-    """The column as numbers, NaN where they are missing; text is read if all of it is numbers."""
+    """The column as numbers, NaN where they are missing; text is accepted if all of it can be read as numbers."""
     import pandas
 
     kind = _kind(column)
@@ -297,7 +295,7 @@ def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
 
 
 def _refuse_infinite(numbers: NDArray[np.float64], name: str, file: str) -> None:
-    """Refuse numbers that are infinite, or would be in float32."""
+    """Refuse numbers that are infinite or would be in float32."""
     n = int((np.abs(numbers) > _LARGEST).sum())
     if n:
         raise InputError(
@@ -315,7 +313,7 @@ def _is_written_as_text(column: Series[Any]) -> bool:
 
 
 def _texts(column: Series[Any]) -> Series[Any]:
-    """The column as text; whole numbers are written without a decimal point, whatever their type."""
+    """The column as text; whole numbers of any type are written without a decimal point."""
     from pandas.api import types
 
     text = column.astype("string")
@@ -327,7 +325,7 @@ def _texts(column: Series[Any]) -> Series[Any]:
 def _codes(
     column: Series[Any], known: CategoryColumn, file: str
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], _NewCategories | None]:
-    """The category of every row (-1: none of the known), whether it is missing, and what is not known."""
+    """The category of every row (-1: none of the known ones), where it is missing, and the unknown ones."""
     from pandas import Index
 
     text = _texts(column)
@@ -343,6 +341,7 @@ def _codes(
 def _report_new(new: list[_NewCategories], file: str) -> None:
     if new:
         found = "; ".join(f"{name} ({n} rows: {few(values)})" for name, n, values in new)
-        rank_zero_warn(
-            f"{file} has categories that the training file does not have, scored as none of the known: {found}."
+        rank_zero_info(
+            f"{file} has categories that the training file does not have, which count as none of the known ones: "
+            f"{found}."
         )

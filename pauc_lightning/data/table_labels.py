@@ -1,4 +1,4 @@
-"""The label column of a table: its classes, and which of them are positive."""
+"""The label column of a table: its classes and the positive ones among them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from pauc_lightning.data.table_reader import few
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pandas import Series  # type: ignore[import-untyped]  # ships no types
 
 Value = str | bool | int | float
-"""A value in a table as it is given in YAML. Text first: the command line takes the first type that fits."""
+"""A value of a table as given in YAML. Text comes first, as the command line takes the first type that fits."""
 
 UNKNOWN = -1
-"""The target of a row whose label is not known."""
+"""The target of a row whose label is unknown."""
 
 _TRUTHS = {True: ("true", "yes", "on", "y", "1"), False: ("false", "no", "off", "n", "0")}
 
@@ -31,7 +31,7 @@ def label_classes(column: Series[Any], name: str, file: str) -> tuple[NDArray[np
     Args:
         column: The label column.
         name: Its name, for messages.
-        file: Where it comes from, for messages.
+        file: The file's name, for messages.
     """
     n_missing = int(column.isna().sum())
     if n_missing:
@@ -51,7 +51,7 @@ def label_classes(column: Series[Any], name: str, file: str) -> tuple[NDArray[np
 
 
 def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, name: str) -> tuple[int, ...]:
-    """The classes that the user calls positive.
+    """The classes that the user declared positive.
 
     YAML reads an unquoted yes, no, on or off as true or false, so true also stands for a label "yes" or "on".
 
@@ -78,7 +78,7 @@ def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, na
     unknown = [value for value, found in zip(positive, classes, strict=True) if not found]
     if unknown:
         raise InputError(
-            f"`positive_values` has {unknown}, which the label {name!r} never is: choose from {few(values)}."
+            f"`positive_values` has {unknown}, which never occur in the label {name!r}: choose from {few(values)}."
         )
     chosen = tuple(sorted({i for found in classes for i in found}))
     if len(chosen) == len(values):
@@ -90,7 +90,7 @@ def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, na
 
 
 def _matches(given: Value, values: Sequence[str], keys: Sequence[float | str], name: str) -> list[int]:
-    """The classes that one given value means."""
+    """The classes that match one given value."""
     exact = [i for i, key in enumerate(keys) if key == label_key(given)]
     if exact or not isinstance(given, bool):
         return exact
@@ -106,13 +106,13 @@ def _matches(given: Value, values: Sequence[str], keys: Sequence[float | str], n
 def known_targets(
     column: Series[Any], values: Sequence[str], positive: Sequence[str], file: str
 ) -> NDArray[np.int64]:
-    """1 for a positive, 0 for a negative, :data:`UNKNOWN` where the label is missing or never was in training.
+    """1 for a positive, 0 for a negative, :data:`UNKNOWN` where the label is missing or did not occur in training.
 
     Args:
         column: The label column of a file that the model was not trained on.
         values: The label's values in training, as text.
-        positive: Those that are positive.
-        file: Where the column comes from, for messages.
+        positive: The positive ones among them.
+        file: The file's name, for messages.
     """
     targets = {label_key(value): int(value in positive) for value in values}
     is_missing = column.isna().to_numpy()
@@ -120,15 +120,15 @@ def known_targets(
     result = np.where(is_missing, UNKNOWN, np.array(found, dtype=np.int64))
     new = sorted({str(value) for value in column[(result == UNKNOWN) & ~is_missing].tolist()})
     if new:
-        rank_zero_warn(
-            f"{file}: the label {str(column.name)!r} has values that it never had in training ({few(new)}); the "
+        rank_zero_info(
+            f"{file}: the label {str(column.name)!r} has values that did not occur in training ({few(new)}); the "
             "predictions of these rows have no label."
         )
     return result
 
 
 def label_key(value: Value) -> float | str:
-    """What labels are compared by: equal numbers are equal however they are written, and true is 1.
+    """The key by which labels are compared: numbers are equal however they are written, and true is 1.
 
     Example:
         >>> [label_key(value) for value in (1, "1.0", True, "true", " yes")]

@@ -1,4 +1,4 @@
-"""Tables from files; what is wrong with a file is said in one sentence."""
+"""Tables from CSV, TSV and Parquet files, with one-sentence errors for unreadable ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 10
 
 
 def few(names: Sequence[object]) -> str:
-    """The first of many names, and how many more there are.
+    """The first ten names, and how many more there are.
 
     Example:
         >>> few(range(12))
@@ -31,12 +31,12 @@ def few(names: Sequence[object]) -> str:
 
 
 def read_table(argument: str, path: Path, text_columns: Collection[str] = ()) -> DataFrame:
-    """Read a CSV, TSV or Parquet file; its rows are numbered from 0, its column names are trimmed text.
+    """Read a CSV, TSV or Parquet file. Rows are numbered from 0; column names are text without surrounding spaces.
 
     Args:
         argument: The argument that names the file, for messages.
         path: The file.
-        text_columns: Columns of text files that are left as they are written, so that 007 does not become 7.
+        text_columns: Columns of text files that are kept exactly as written, so that 007 does not become 7.
     """
     try:
         import pandas
@@ -70,7 +70,7 @@ def read_table(argument: str, path: Path, text_columns: Collection[str] = ()) ->
 
 
 def _separator(file: str, path: Path) -> str | None:
-    """What separates the values of a text file; None for Parquet. Refuses what is no readable file."""
+    """The separator of a text file; None for Parquet. Refuses anything but a readable file."""
     if path.is_dir():
         raise InputError(f"{file} is a folder: give a file that ends in one of {', '.join(_ENDINGS)}.")
     if not path.exists():
@@ -87,7 +87,7 @@ def _read_text(file: str, path: Path, separator: str, text_columns: Collection[s
     import pandas
 
     header = pandas.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, na_filter=False)
-    names = [str(name).strip() for name in header.iloc[0]]  # as written: pandas would number what comes twice
+    names = [str(name).strip() for name in header.iloc[0]]  # as written: pandas would number repeated names
     _check_names(file, names)
     if len(names) == 1:
         used = [word for sign, word in _OTHER_SEPARATORS.items() if sign in names[0]]
@@ -103,8 +103,8 @@ def _read_text(file: str, path: Path, separator: str, text_columns: Collection[s
             return pandas.read_csv(
                 path,
                 sep=separator,
-                index_col=False,  # otherwise values without a name take the place of the row numbers
-                low_memory=False,  # otherwise the type of a column is guessed anew for each piece of the file
+                index_col=False,  # otherwise extra values would replace the row numbers
+                low_memory=False,  # otherwise the type of a column is guessed for each chunk of the file
                 dtype={i: str for i, name in enumerate(names) if name in text_columns},
             )
         except pandas.errors.ParserWarning as warning:

@@ -1,8 +1,8 @@
-"""What training decided about a table, and how it is kept in a run: columns, categories, scaling, label."""
+"""The state of a trained table: columns, categories, scaling and label, and its form in a run's JSON file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +14,22 @@ from torch import Tensor
 from pauc_lightning.data.table_encoding import CategoryColumn, Column, NumberColumn, TableEncoding
 from pauc_lightning.errors import InputError
 
-_BLOCK = 32  # input columns that are float64 at the same time
+_CHUNK = 1 << 20  # numbers that are float64 at the same time
+_CONSTANT = 1e-12  # standard deviation up to which an input is taken to be constant
 
 
 @dataclass(frozen=True)
 class TableState:
-    """All that is needed to turn another table into inputs of the same model.
+    """Everything needed to turn another table into inputs of the same model.
 
     Attributes:
         encoding: How columns become inputs.
         subtract: What is subtracted from each input, float32.
-        multiply: What each input is multiplied with then, float32.
+        multiply: What the difference is multiplied by, float32.
         label: Name of the label column.
         label_values: The label's values as text.
-        positive_values: Those that are positive.
-        id_column: The column that stands in the predictions, if there is one.
+        positive_values: The positive ones among them.
+        id_column: The column that is copied to the predictions, if there is one.
     """
 
     encoding: TableEncoding
@@ -39,8 +40,12 @@ class TableState:
     positive_values: tuple[str, ...]
     id_column: str | None
 
+    def standardise_(self, inputs: Tensor) -> Tensor:
+        """Standardise encoded inputs in place; a missing number becomes 0, the training mean."""
+        return inputs.sub_(self.subtract).mul_(self.multiply).nan_to_num_()
+
     def to_json(self) -> dict[str, Any]:
-        """Plain lists and numbers, exact, for people and :meth:`from_json`."""
+        """The state as plain lists and exact numbers, to be read by people and by :meth:`from_json`."""
         columns, start = [], 0
         for column in self.encoding.columns:
             end = start + len(column.input_names)
@@ -60,10 +65,10 @@ class TableState:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], file: str) -> TableState:
-        """What :meth:`to_json` gave.
+        """The state that :meth:`to_json` returned.
 
         Args:
-            content: The content of a run's file.
+            content: The contents of a run's file.
             file: Its path, for messages.
         """
         try:
@@ -88,8 +93,8 @@ class TableState:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"`preprocessing={file}` is not of a run on a table, or is damaged ({error!r}): give the file that the "
-                "run wrote."
+                f"`preprocessing={file}` does not belong to a run on a table, or is damaged ({error!r}): give the file "
+                "that the run wrote."
             ) from error
 
 
@@ -113,7 +118,7 @@ def _column_to_json(column: Column, subtract: list[float], multiply: list[float]
 
 
 def _column_from_json(content: Mapping[str, Any]) -> tuple[Column, list[float], list[float]]:
-    """The column, and what is subtracted from and multiplied with its inputs."""
+    """The column, and what its inputs are shifted and multiplied by."""
     if content["kind"] == "number":
         number = NumberColumn(content["name"], content["middle"])
         return number, [content["subtract"]], [content["multiply"]]
@@ -127,22 +132,34 @@ def _column_from_json(content: Mapping[str, Any]) -> tuple[Column, list[float], 
 
 
 def standardisation(inputs: Tensor, train: Tensor, is_category: NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """What to subtract from each input column, and what to multiply it with then, both float32.
+    """What to subtract from each input, and what to multiply the difference by, both float32 of shape ``(inputs,)``.
 
-    Categories stay 0 and 1. What never changes in training says nothing about other rows and becomes 0.
+    Numbers get zero mean and unit variance in the training part. Categories stay 0 and 1. An input that is constant
+    in the training part says nothing about other rows and becomes 0.
 
     Args:
-        inputs: Inputs of all rows, float32 of shape ``(n, inputs)``; NaN where a number is missing.
-        train: The rows of the training part.
+        inputs: Inputs of all rows, float32 of shape ``(rows, inputs)``; NaN where a number is missing.
+        train: Rows of the training part.
         is_category: Which inputs stand for a category.
     """
-    subtract, multiply = [], []
-    for start in range(0, inputs.shape[1], _BLOCK):
-        block = inputs[:, start : start + _BLOCK][train].double()
-        n = (~block.isnan()).sum(0).clamp(min=1)
-        mean = block.nansum(0) / n
-        std = ((block - mean).square().nansum(0) / n).sqrt()
-        category = torch.from_numpy(is_category[start : start + _BLOCK])
-        subtract.append(mean.where(~category, 0.0).float())
-        multiply.append(torch.where(category, 1.0, 1 / std).where(std > 1e-12, 0.0).float())
-    return torch.cat(subtract), torch.cat(multiply)
+    n_inputs = inputs.shape[1]
+    count = torch.zeros(n_inputs, dtype=torch.int64)
+    total, squares = torch.zeros(2, n_inputs, dtype=torch.float64)
+    for rows in _chunks(inputs, train):
+        count += (~rows.isnan()).sum(0)
+        total += rows.nansum(0)
+    count.clamp_(min=1)
+    mean = total / count
+    for rows in _chunks(inputs, train):
+        squares += (rows - mean).square_().nansum(0)
+    std = (squares / count).sqrt()
+    category = torch.from_numpy(is_category)
+    subtract = mean.where(~category, 0.0)
+    multiply = torch.where(category, 1.0, 1 / std).where(std > _CONSTANT, 0.0)
+    return subtract.float(), multiply.float()
+
+
+def _chunks(inputs: Tensor, rows: Tensor) -> Iterator[Tensor]:
+    """The chosen rows in float64, a few at a time: a copy of all of them would be twice as large as the inputs."""
+    for chunk in rows.split(max(_CHUNK // inputs.shape[1], 1)):
+        yield inputs.index_select(0, chunk).double()

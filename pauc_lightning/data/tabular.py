@@ -1,4 +1,4 @@
-"""Tables: CSV or Parquet files with a label column."""
+"""Tables: CSV, TSV or Parquet files with a label column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pauc_lightning.data.base import LongTailDataModule, NewData, Source
+from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.data.source import NewData, Source
 from pauc_lightning.data.table_encoding import CategoryColumn, TableEncoding
 from pauc_lightning.data.table_labels import UNKNOWN, Value, known_targets, label_classes, positive_classes
 from pauc_lightning.data.table_reader import few, read_table
@@ -29,7 +30,7 @@ class TabularLT(LongTailDataModule):
     """The rows of a CSV or Parquet file, binary.
 
     Numeric columns are standardised with the mean and the standard deviation of the training part. A categorical
-    column becomes a 0/1 column per category, which are all 0 for a category that the training part does not
+    column becomes one 0/1 input per category; all of them are 0 for a category that the training part does not
     have. Needs pandas: ``pip install 'pauc-lightning[tabular]'``.
 
     Args:
@@ -38,16 +39,16 @@ class TabularLT(LongTailDataModule):
         positive_values: Values of the label that are positive; all others are negative. null means 1 (or true)
             in a column of 0 and 1.
         ignore: Columns that are neither label nor input, such as comments.
-        id_column: A column that is no input but stands in the predictions, such as the number of a patient.
-        categorical: Columns that are categories although they hold numbers or many different texts; columns with
-            few texts are so anyway.
-        missing: What happens to missing values: "error" names the columns that have any; "impute" puts the
-            training mean in numeric columns and leaves all categories 0.
+        id_column: A column that is not an input, but is copied to the predictions, such as a patient's number.
+        categorical: Columns to treat as categories although they hold numbers or many different texts; columns with
+            few different texts are categories anyway.
+        missing: What happens to missing values: "error" refuses them and names the columns; "impute" uses the
+            training mean in numeric columns and no category in categorical ones.
         missing_values: Values that stand for a missing one in any input column, such as unknown or -999, besides
-            those that pandas knows (an empty place, NA, null, nan, ...).
+            those that pandas recognises (an empty cell, NA, null, nan, ...).
         imbalance_ratio: Size of the last class over that of the first, in (0, 1], where the classes are the
             values of the label in ascending order. null keeps every row.
-        kwargs: What every long-tailed data module takes.
+        kwargs: Options of every long-tailed data module.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class TabularLT(LongTailDataModule):
                 )
         if self.id_column in self.categorical:
             raise InputError(
-                f"`categorical` names {self.id_column!r}, which is the `id_column` and no input: choose one."
+                f"`categorical` names {self.id_column!r}, which is the `id_column` and not an input: choose one."
             )
         if self.id_column in _TAKEN:
             raise InputError(
@@ -100,18 +101,16 @@ class TabularLT(LongTailDataModule):
     # ------------------------------------------------------------------ reading
 
     def load_source(self) -> Source:
-        """The inputs as float32, not yet standardised, of shape ``(n, number of input columns)``."""
+        """The encoded rows, float32 of shape ``(rows, inputs)``; :attr:`inputs` standardises them in place."""
         table = read_table("path", Path(self.path), () if self.id_column is None else (self.id_column,))
         self._check_names(table.columns.tolist())
         labels, values = label_classes(table[self.label], self.label, self.path)
-        positive_classes(
-            values, self.positive_values, self.label
-        )  # says what is wrong before the inputs are made
+        positive_classes(values, self.positive_values, self.label)  # fails before the inputs are encoded
         self._ids = None if self.id_column is None else _identifiers(table[self.id_column])
         no_inputs = [self.label, *self.ignore, *([] if self.id_column is None else [self.id_column])]
         table = table.drop(columns=no_inputs)
         if table.shape[1] == 0:
-            raise InputError(f"{self.path} has no input columns beside {few(no_inputs)}: add some.")
+            raise InputError(f"{self.path} has no input columns besides {few(no_inputs)}: add some.")
         self._encoding = TableEncoding.of(
             table, self.path, self.categorical, self.missing, self.missing_values
         )
@@ -133,7 +132,7 @@ class TabularLT(LongTailDataModule):
 
     @cached_property
     def positive_ids(self) -> tuple[int, ...]:
-        """The classes that are positive, from the values that the user gave."""
+        """The positive classes, from the label values that the user gave."""
         return positive_classes(self.source.class_names, self.positive_values, self.label)
 
     @property
@@ -169,13 +168,12 @@ class TabularLT(LongTailDataModule):
             self.id_column,
         )
 
-    def eval_transform(self, input: Tensor) -> Tensor:
-        """Rows with standardised numbers; a missing number is 0, the training mean."""
-        subtract, multiply = (
-            self.table_state.subtract.to(input.device),
-            self.table_state.multiply.to(input.device),
-        )
-        return ((input - subtract) * multiply).nan_to_num()
+    @cached_property
+    def inputs(self) -> Tensor:
+        """The standardised inputs of all rows, which batches are slices of; they replace the raw ones in memory."""
+        raw = self.source.inputs
+        assert isinstance(raw, Tensor)
+        return self.table_state.standardise_(raw)
 
     # ------------------------------------------------------------------ new data
 
@@ -203,15 +201,15 @@ class TabularLT(LongTailDataModule):
         self._check_id(id_column, has_id, path)
         others = [name for name in table.columns if name not in (*names, state.label, id_column)]
         if others:
-            rank_zero_info(f"{path}: the columns {few(others)} are no inputs of this model and are ignored.")
+            rank_zero_info(f"{path}: the columns {few(others)} are not inputs of this model and are ignored.")
         if state.label in table.columns:
             rank_zero_info(
-                f"{path}: the label {state.label!r} is no input; it only stands in the predictions."
+                f"{path}: the label {state.label!r} is not an input; it is only copied to the predictions."
             )
             targets = known_targets(table[state.label], state.label_values, state.positive_values, str(path))
         else:
             targets = np.full(len(table), UNKNOWN, dtype=np.int64)
-        inputs = torch.from_numpy(state.encoding.encode(table, str(path)))
+        inputs = state.standardise_(torch.from_numpy(state.encoding.encode(table, str(path))))
         return NewData(inputs, targets, {str(id_column): _identifiers(table[id_column])} if has_id else {})
 
     def _check_id(self, id_column: str | None, has_id: bool, path: Path) -> None:
@@ -223,7 +221,7 @@ class TabularLT(LongTailDataModule):
 
 
 def _as_tuple(values: Values) -> tuple[Value, ...]:
-    """One value or several, as a tuple."""
+    """One or several values as a tuple."""
     return tuple(values) if isinstance(values, (list, tuple)) else (values,)
 
 

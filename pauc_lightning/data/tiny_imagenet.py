@@ -1,20 +1,22 @@
-"""Tiny-ImageNet with the paper's subsets."""
+"""Tiny-ImageNet and the paper's subsets of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from pauc_lightning.arguments import check_path
-from pauc_lightning.data.base import Source
 from pauc_lightning.data.download import Archive, fetch_and_unpack
+from pauc_lightning.data.image_cache import DecodedImages
 from pauc_lightning.data.image_files import ImageFiles
 from pauc_lightning.data.image_folder import list_images
 from pauc_lightning.data.published import Published, PublishedImages
+from pauc_lightning.data.source import Inputs, Source
 
 _ARCHIVE = Archive(
     "https://cs231n.stanford.edu/tiny-imagenet-200.zip",
@@ -37,13 +39,13 @@ class TinyImageNetLT(PublishedImages):
     order of their WordNet ids.
 
     Args:
-        root: Folder with the unpacked ``tiny-imagenet-200``; it is downloaded to it if it is not there.
+        root: Folder with the unpacked ``tiny-imagenet-200``, which is downloaded if it is not there.
         subset: The paper's subset: 1 dogs, 2 birds, 3 vehicles.
-        positive_classes: Ids or names of other classes to be positive, instead of the subset's.
+        positive_classes: Ids or names of positive classes, instead of the subset's.
         imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
-            exponentially in the order of their ids. null keeps every image, as the paper's table has it.
-        cache_dir: Folder that keeps the decoded images (1.2 GB) for the next run; null keeps nothing.
-        kwargs: What every image data module takes.
+            exponentially in the order of their ids. null keeps every image, as in the paper's table.
+        cache_dir: Folder that keeps the decoded images (at most 1.2 GB) for the next run; null keeps nothing.
+        kwargs: Options of every image data module.
     """
 
     published_ratio = None
@@ -68,15 +70,22 @@ class TinyImageNetLT(PublishedImages):
         self.cache_dir = cache_dir
 
     def load_source(self) -> Source:
-        """The training images as uint8 of shape ``(100000, 3, 64, 64)``."""
+        """The files of the 100,000 training images and their classes; no image is decoded."""
         folder = fetch_and_unpack(_ARCHIVE, Path(self.root), "tiny-imagenet-200")
         names, labels, wordnet_ids = list_images(folder / "train")
-        images = ImageFiles(folder / "train", names, _SIZE).in_memory(self.cache_dir)
-        return Source(images, np.array(labels, dtype=np.int64), _class_names(folder, wordnet_ids), names)
+        files = ImageFiles(folder / "train", names, _SIZE)
+        return Source(files, np.array(labels, dtype=np.int64), _class_names(folder, wordnet_ids), names)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The images of the parts, decoded, as uint8."""
+        files = self.source.inputs
+        assert isinstance(files, ImageFiles)
+        return DecodedImages(files, self.used, self.cache_dir)
 
 
 def _class_names(folder: Path, wordnet_ids: Sequence[str]) -> list[str]:
-    """What the classes show, from the list of words that comes with the images; without it, the ids."""
+    """The names of the classes, from the list of words that comes with the images; without it, the ids."""
     path = folder / "words.txt"
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     words = {key: text.split(",")[0] for key, _, text in (line.partition("\t") for line in lines)}

@@ -60,6 +60,10 @@ def tiny(original: type[CIFAR10], files: dict[str, dict[str, Any]], server: File
     )
 
 
+def use(monkeypatch: pytest.MonkeyPatch, module: type[CIFAR10LT], original: type[CIFAR10]) -> None:
+    monkeypatch.setattr(module, "torchvision_class", lambda self: original)
+
+
 @pytest.fixture
 def server() -> Iterator[FileServer]:
     with serve({}) as running:
@@ -77,7 +81,7 @@ CIFAR10_FILES = {
 def test_cifar10_is_downloaded_unpacked_and_merged(
     server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CIFAR10LT, "torchvision_class", tiny(CIFAR10, CIFAR10_FILES, server))
+    use(monkeypatch, CIFAR10LT, tiny(CIFAR10, CIFAR10_FILES, server))
     data = CIFAR10LT(str(tmp_path), imbalance_ratio=None)
     images = data.source.inputs
     assert isinstance(images, torch.Tensor)
@@ -99,7 +103,7 @@ def test_cifar100_uses_the_fine_labels(
         "train": batch(700, 1, "fine_labels", 100) | {"coarse_labels": [0] * 700},
         "test": batch(300, 2, "fine_labels", 100) | {"coarse_labels": [0] * 300},
     }
-    monkeypatch.setattr(CIFAR100LT, "torchvision_class", tiny(CIFAR100, files, server))
+    use(monkeypatch, CIFAR100LT, tiny(CIFAR100, files, server))
     data = CIFAR100LT(str(tmp_path), subset=2, imbalance_ratio=None)
     assert data.positive_ids == (0, 51, 53, 57, 83)
     assert data.source.labels.tolist() == files["train"]["fine_labels"] + files["test"]["fine_labels"]
@@ -107,7 +111,7 @@ def test_cifar100_uses_the_fine_labels(
 
 
 def test_damage_is_noticed(server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CIFAR10LT, "torchvision_class", tiny(CIFAR10, CIFAR10_FILES, server))
+    use(monkeypatch, CIFAR10LT, tiny(CIFAR10, CIFAR10_FILES, server))
     whole = server.files[CIFAR10.filename]
     server.files[CIFAR10.filename] = whole[: len(whole) // 2] + bytes(100) + whole[len(whole) // 2 + 100 :]
     with pytest.raises(InputError, match="MD5 sum"):
@@ -129,9 +133,7 @@ def test_images_from_another_source_have_a_way(
         "--data=ImageFolderLT --data.root=<folder> "
         r"--data.positive_classes='\[15, 19, 21, 32, 38\]' --data.imbalance_ratio=0.01"
     )
-    monkeypatch.setattr(
-        CIFAR100LT, "torchvision_class", type("Gone", (CIFAR100,), {"url": server.url("gone")})
-    )
+    use(monkeypatch, CIFAR100LT, type("Gone", (CIFAR100,), {"url": server.url("gone")}))
     with pytest.raises(InputError, match=f"cannot download .*404.* yourself.*{line}"):
         CIFAR100LT(str(tmp_path), subset=3).source  # noqa: B018
     (tmp_path / CIFAR100.base_folder / "apple").mkdir(parents=True)
@@ -178,7 +180,7 @@ def test_cifar100_table_cannot_come_from_600_images_per_class() -> None:
 def test_published_is_known_for_the_papers_settings_only(
     server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CIFAR10LT, "torchvision_class", tiny(CIFAR10, CIFAR10_FILES, server))
+    use(monkeypatch, CIFAR10LT, tiny(CIFAR10, CIFAR10_FILES, server))
     for subset, row in enumerate(CIFAR10LT.subsets, start=1):
         assert CIFAR10LT(str(tmp_path), subset=subset).published == row  # type: ignore[arg-type]
     assert CIFAR10LT(str(tmp_path), positive_classes=["cat"]).published == CIFAR10LT.subsets[2]

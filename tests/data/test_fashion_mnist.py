@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from archives import FileServer, serve
+from PIL import Image
 from torchvision.datasets import FashionMNIST
 
 from pauc_lightning.data import FashionMNISTLT
@@ -48,8 +49,8 @@ def write(folder: Path, compressed: bool) -> None:
 
 
 def check(data: FashionMNISTLT) -> None:
-    images = data.source.inputs
-    assert isinstance(images, torch.Tensor)
+    images = data.inputs
+    assert torch.equal(data.source.inputs[:], images)
     assert images.dtype == torch.uint8
     expected = np.concatenate([ARRAYS["train-images-idx3-ubyte"], ARRAYS["t10k-images-idx3-ubyte"]])
     assert np.array_equal(images.numpy(), expected[:, None])
@@ -111,7 +112,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, True)
     (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"train-images-idx3-ubyte\.gz"):
-        FashionMNISTLT(str(tmp_path)).source  # noqa: B018  # reads the files
+        FashionMNISTLT(str(tmp_path)).inputs  # noqa: B018  # reads the files
 
 
 def test_as_many_labels_as_images(tmp_path: Path) -> None:
@@ -134,3 +135,20 @@ def test_files_of_another_shape_are_named(tmp_path: Path, name: str, array: np.n
     (tmp_path / name).write_bytes(idx(array))
     with pytest.raises(InputError, match=rf"{name} has an array of shape .* it is not from Fashion-MNIST"):
         FashionMNISTLT(str(tmp_path)).source  # noqa: B018
+
+
+def test_new_images_become_grey_as_the_training_images_are(tmp_path: Path) -> None:
+    write(tmp_path, False)
+    data = FashionMNISTLT(str(tmp_path), imbalance_ratio=None)
+    pixels = ARRAYS["train-images-idx3-ubyte"]
+    new = tmp_path / "new"
+    new.mkdir()
+    Image.fromarray(pixels[3]).save(new / "a.png")
+    Image.fromarray(pixels[4]).convert("RGB").save(new / "b.png")
+    Image.fromarray(pixels[5].astype(np.uint16) * 257).save(new / "c.png")
+    loaded = data.load_new(new)
+    images = loaded.inputs[:]
+    assert images.shape == (3, 1, 28, 28)
+    assert torch.equal(images, data.inputs[3:6])
+    assert loaded.columns["file"] == ["a.png", "b.png", "c.png"]
+    assert loaded.targets.tolist() == [-1, -1, -1]

@@ -23,6 +23,7 @@ from PIL import Image
 from pauc_lightning.cli import main as pauc
 from pauc_lightning.data import ImageFolderLT
 from pauc_lightning.data.augment import IMAGENET_MEAN, IMAGENET_STD
+from pauc_lightning.data.image_cache import decode_all
 from pauc_lightning.data.image_files import ImageFiles
 from pauc_lightning.data.image_folder import list_images
 from pauc_lightning.errors import InputError
@@ -65,8 +66,7 @@ def test_classes_are_numbered_by_name_and_found_by_name_or_id(root: Path) -> Non
 
 
 def test_pixels_are_those_of_the_files(root: Path) -> None:
-    images = module(root).source.inputs
-    assert isinstance(images, torch.Tensor)
+    images = module(root).inputs[torch.arange(90)]
     assert images.dtype == torch.uint8
     assert images.shape == (90, 3, 8, 8)
     red = torch.cat([torch.arange(30), torch.arange(20), torch.arange(40)])
@@ -122,20 +122,19 @@ def test_files_read_in_workers_give_the_same_batches(root: Path) -> None:
 
 def test_cache_is_reused_until_a_file_changes(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    first = module(root, cache_dir=str(cache)).source.inputs
+    everything = torch.arange(90)
+    first = module(root, cache_dir=str(cache)).inputs[everything]
     (made,) = cache.glob("*.npy")
     before = made.stat().st_mtime_ns
-    again = module(root, cache_dir=str(cache)).source.inputs
-    assert isinstance(first, torch.Tensor)
-    assert isinstance(again, torch.Tensor)
+    again = module(root, cache_dir=str(cache), seed=1).inputs[everything]  # another split of the same images
     assert torch.equal(first, again)
     assert made.stat().st_mtime_ns == before
     write_image(root / "ant" / "000.png", 77)
     os.utime(root / "ant" / "000.png", ns=(1, 1))
-    changed = module(root, cache_dir=str(cache)).source.inputs
-    assert int(changed[:1][0, 0, 0, 0]) == 77
+    changed = module(root, cache_dir=str(cache)).inputs[everything]
+    assert int(changed[0, 0, 0, 0]) == 77
     assert len(list(cache.glob("*.npy"))) == 2
-    module(root, cache_dir=str(cache), image_size=4).source  # noqa: B018  # reads the files
+    module(root, cache_dir=str(cache), image_size=4).inputs  # noqa: B018  # reads the files
     assert len(list(cache.glob("*.npy"))) == 3
 
 
@@ -143,10 +142,10 @@ def test_a_broken_image_is_named_and_leaves_no_cache(root: Path, tmp_path: Path)
     broken = root / "dog" / "017.png"
     broken.write_bytes(broken.read_bytes()[:40])
     with pytest.raises(InputError, match=r"dog.017\.png.*Replace or remove"):
-        module(root, cache_dir=str(tmp_path / "cache")).source  # noqa: B018
+        module(root, cache_dir=str(tmp_path / "cache")).inputs  # noqa: B018
     assert not list((tmp_path / "cache").glob("*.npy"))
     write_image(broken, 17)
-    assert len(module(root, cache_dir=str(tmp_path / "cache")).source.inputs) == 90
+    assert len(module(root, cache_dir=str(tmp_path / "cache")).inputs) == 90
 
 
 def picture(mode: str, size: tuple[int, int] = (8, 8)) -> Image.Image:
@@ -268,13 +267,13 @@ def test_odd_names_are_read_and_shown(tmp_path: Path) -> None:
     for i in range(20):
         shutil.copy(os.fsencode(tmp_path / "images/ant/003.png"), odd.replace(b".png", b"%02d.png" % i))
     data = module(tmp_path / "images", positive_classes=["dog"], cache_dir=str(tmp_path / "cache"))
-    assert data.source.inputs[20:21][0, 0, 0, 0] == 3
+    assert data.inputs[torch.tensor([20])][0, 0, 0, 0] == 3
     data.export_split(str(tmp_path / "split.json"))
     again = module(tmp_path / "images", positive_classes=["dog"], split_file=str(tmp_path / "split.json"))
     assert np.array_equal(again.split.test, data.split.test)
     os.truncate(odd.replace(b".png", b"00.png"), 0)
     with pytest.raises(InputError, match=r"images/c\\udcff/new\\nline \\udcfe00\.png': ") as e:
-        module(tmp_path / "images", positive_classes=["dog"]).source  # noqa: B018
+        module(tmp_path / "images", positive_classes=["dog"]).inputs  # noqa: B018
     str(e.value).encode()  # any terminal can show it
 
 
@@ -336,24 +335,24 @@ def test_links(root: Path, tmp_path: Path) -> None:
     (root / "ant" / "gone.png").symlink_to("nowhere.png")
     for cache in (None, str(tmp_path / "cache")):
         with pytest.raises(InputError, match=r"cannot read the image .*gone\.png: No such file"):
-            module(root, cache_dir=cache).source  # noqa: B018
+            module(root, cache_dir=cache).inputs  # noqa: B018
 
 
 def test_a_cache_that_cannot_be_made_or_read_is_explained(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cannot write to"):
-        module(root, cache_dir=str(tmp_path / "file")).source  # noqa: B018
+        module(root, cache_dir=str(tmp_path / "file")).inputs  # noqa: B018
     with pytest.raises(
         InputError, match=r"the decoded images need \d+\.\d GB in `cache_dir=.*cache`, which has"
     ):
-        ImageFiles(root, ["cat/000.png"] * 90, 10**6).in_memory(str(tmp_path / "cache"))
+        decode_all(ImageFiles(root, ["cat/000.png"] * 90, 10**6), str(tmp_path / "cache"))
     with pytest.raises(InputError, match="do not fit into memory"):
-        ImageFiles(root, [f"{i}" for i in range(100)], 10**8).in_memory(None)
-    module(root, cache_dir=str(tmp_path / "cache")).source  # noqa: B018
+        decode_all(ImageFiles(root, [f"{i}" for i in range(100)], 10**8), None)
+    module(root, cache_dir=str(tmp_path / "cache")).inputs  # noqa: B018
     (made,) = (tmp_path / "cache").glob("*.npy")
     made.write_bytes(made.read_bytes()[:1000])
     with pytest.raises(InputError, match=r"images-\w+\.npy cannot be read.*Delete the file"):
-        module(root, cache_dir=str(tmp_path / "cache")).source  # noqa: B018
+        module(root, cache_dir=str(tmp_path / "cache")).inputs  # noqa: B018
 
 
 def test_mistakes_are_explained(root: Path, tmp_path: Path) -> None:
@@ -399,7 +398,7 @@ def test_predict_part_decides_what_predict_scores(root: Path) -> None:
     assert len(data.predict_dataloader().dataset) == 13  # type: ignore[arg-type]
     data = module(root, predict_part="train")
     batch = next(iter(data.predict_dataloader()))
-    assert len(batch.index) == 63
+    assert len(batch.target) == 63
     data.trainer = Trainer(logger=False, accelerator="cpu", enable_checkpointing=False)
     transformed = data.on_after_batch_transfer(batch, 0)
     torch.testing.assert_close(transformed.input, data.eval_transform(batch.input))  # not augmented

@@ -15,8 +15,8 @@ from archives import FileServer, serve
 from PIL import Image
 from torchvision.datasets import inaturalist as original
 
+from pauc_lightning.cli.data_tables import describe
 from pauc_lightning.data import INaturalist2021
-from pauc_lightning.data_command import describe
 from pauc_lightning.errors import InputError
 
 SPECIES = {

@@ -11,9 +11,12 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from pauc_lightning.data import DigitsLT, InMemoryDataset, ResumableLoader
-from pauc_lightning.data.samplers import ShuffledBatchSampler, StratifiedBatchSampler
+from pauc_lightning.data.loader import BatchLoader
+from pauc_lightning.data.sample import Sample
+from pauc_lightning.data.samplers import ShardedSampler, ShuffledBatchSampler, StratifiedBatchSampler
 from pauc_lightning.errors import InputError
 
 Kind = type[StratifiedBatchSampler] | type[ShuffledBatchSampler]
@@ -40,6 +43,44 @@ def indices(batch: Any) -> list[int]:
     assert torch.equal(batch.target, torch.tensor(LABELS)[batch.index])
     assert batch.target.dtype == batch.index.dtype == torch.int64
     return list(batch.index.tolist())
+
+
+class AnyDataset(Dataset[Sample]):
+    """The same samples behind another class, for which torch's own iterator fetches one sample at a time."""
+
+    def __init__(self, dataset: InMemoryDataset) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Sample:
+        return self.dataset[index]
+
+
+@pytest.mark.parametrize("done", [0, 3])
+@pytest.mark.parametrize("kind", [StratifiedBatchSampler, ShuffledBatchSampler])
+def test_batches_are_slices_and_equal_to_those_of_torch(
+    kind: Kind, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = make_loader(kind=kind, n_ranks=2, rank=1, batch_size=8)
+    dataset = loader.dataset
+    assert isinstance(dataset, InMemoryDataset)
+    theirs = ResumableLoader(AnyDataset(dataset), loader.batch_sampler)
+    for each in (loader, theirs):
+        each.load_state_dict({**each.state_dict(), "epoch": 2, "batches_done": done})
+    expected = list(theirs)
+    evaluated = list(DataLoader(AnyDataset(dataset), 10, sampler=ShardedSampler(79, 2, 1, seed=5)))
+    for name in ("__getitem__", "__getitems__"):  # from here on, no sample on its own
+        monkeypatch.delattr(InMemoryDataset, name)
+    ours = list(loader)
+    assert len(ours) == len(loader) - done
+    for mine, other in zip(
+        [*ours, *BatchLoader(dataset, 10, sampler=ShardedSampler(79, 2, 1, seed=5))],
+        [*expected, *evaluated],
+        strict=True,
+    ):
+        assert all(torch.equal(a, b) and a.dtype == b.dtype for a, b in zip(mine, other, strict=True))
 
 
 @pytest.mark.parametrize("kind", [StratifiedBatchSampler, ShuffledBatchSampler])

@@ -13,7 +13,7 @@ from pauc_lightning.data.longtail import (
     long_tail_counts,
     split_long_tail,
 )
-from pauc_lightning.data.permutation import permutation
+from pauc_lightning.data.permutation import permutation, permutations
 from pauc_lightning.errors import InputError
 
 CIFAR10 = np.repeat(np.arange(10), 6000)
@@ -104,6 +104,14 @@ def test_permutations_are_uniform() -> None:
     for key in range(4000):
         counts[np.arange(4), permutation(4, 0, key)] += 1
     assert np.abs(counts / 4000 - 0.25).max() < 0.04  # six standard deviations
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 50_000])
+def test_permutations_are_numpys_stable_order_of_the_raw_stream(n: int) -> None:
+    bits = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2, 9))).random_raw(3 * n).reshape(3, n)
+    assert np.array_equal(permutations(3, n, 5, 2, 9), np.argsort(bits, axis=1, kind="stable"))
+    bits = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2,))).random_raw(n)
+    assert np.array_equal(permutation(n, 5, 2), np.argsort(bits, kind="stable"))
 
 
 def test_errors_say_what_to_do() -> None:

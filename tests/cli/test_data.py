@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from pauc_lightning.cli import main as pauc
+from pauc_lightning.cli.data import main
+from pauc_lightning.cli.data_tables import describe
 from pauc_lightning.data import CIFAR10LT, CIFAR100LT, DigitsLT
-from pauc_lightning.data.base import Source
-from pauc_lightning.data_command import describe, main
+from pauc_lightning.data.source import Source
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_a_config_with_other_sections(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +69,7 @@ def test_many_classes_are_abridged_unless_asked_for() -> None:
     short, full = describe(data), describe(data, all_classes=True)
     assert "11 of 100 classes" in short
     assert short.count("\n+") == full.count("\n+") == 5
-    assert len([line for line in full.splitlines() if "  class " in line]) == 101
+    assert len([line for line in full.splitlines() if "  class " in line]) == 101  # and the header
     assert "cannot come from CIFAR-100" in " ".join(short.split())
 
 
