@@ -176,38 +176,34 @@ def _parser() -> PlainParser:
         nargs="+",
         default=["ce", "pauci", "upauci"],
         metavar="NAME",
-        help="methods, see `pauc configs` (default: ce pauci upauci)",
+        help="names of methods, see `pauc configs`",
     )
     parser.add_argument(
         "--regions",
         nargs="+",
         default=["0.3"],
         metavar="FPR[,TPR]",
-        help="max_fpr, or max_fpr,min_tpr (default: 0.3)",
+        help="max_fpr, or max_fpr,min_tpr for a two-way region",
     )
     parser.add_argument(
-        "--seeds", nargs="+", default=["0", "1", "2"], metavar="N", help="seeds (default: 0 1 2)"
+        "--seeds", nargs="+", default=["0", "1", "2"], metavar="N", help="one run of everything for each seed"
     )
     parser.add_argument(
         "--warmup_epochs",
         default="10",
         metavar="N",
-        help="epochs of the warm-up; 0: none, start from initial weights (default: 10)",
+        help="epochs of the warm-up; with 0, methods start from initial weights",
     )
+    parser.add_argument("--epochs", default="20", metavar="N", help="epochs of each method after the warm-up")
     parser.add_argument(
-        "--epochs", default="20", metavar="N", help="epochs of each method after it (default: 20)"
+        "--baseline", metavar="NAME", help="method over which gains are counted (default: the first)"
     )
-    parser.add_argument(
-        "--baseline", metavar="NAME", help="gains are counted over this method (default: the first)"
-    )
-    parser.add_argument(
-        "--train_part", action="store_true", help="evaluate on the training part, too (default: no)"
-    )
+    parser.add_argument("--train_part", action="store_true", help="evaluate on the training part, too")
     parser.add_argument(
         "--out",
         default="runs/compare",
         metavar="DIR",
-        help="directory of all these runs (default: runs/compare)",
+        help="directory of all these runs",
     )
     return parser
 

@@ -286,7 +286,7 @@ def test_the_help_is_short_and_shows_defaults(capsys: pytest.CaptureFixture[str]
     assert len(lines) < 50
     assert max(map(len, lines)) <= 100
     text = " ".join(" ".join(lines).split())
-    for default in ("ce pauci upauci", "0.3", "0 1 2", "10", "20", "the first", "no", "runs/compare"):
+    for default in ("ce pauci upauci", "0.3", "0 1 2", "10", "20", "the first", "runs/compare"):
         assert f"(default: {default})" in text
 
 
