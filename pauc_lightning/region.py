@@ -1,4 +1,4 @@
-"""The region of the ROC curve that counts: one language for metrics, methods, configs and figures."""
+"""The region of the ROC curve that counts, as metrics, methods, configs and figures describe it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FRACTION_TOLERANCE = 1e-12
 
 
 def select_count(n: int, fraction: float) -> int:
-    """⌊n·fraction⌋, computed so that ``1 - 0.9`` of 10 is 1 although the float product is 0.999….
+    """Compute ⌊n·fraction⌋ so that ``1 - 0.9`` of 10 is 1, although the product of the floats is 0.999….
 
     Example:
         >>> select_count(10, 1 - 0.9), int(10 * (1 - 0.9))
@@ -27,8 +27,8 @@ def select_count(n: int, fraction: float) -> int:
 class Region:
     """A corner of the ROC curve: false-positive rates up to ``max_fpr``, true-positive rates from ``min_tpr``.
 
-    The paper writes OPAUC(β) for ``max_fpr = β`` and TPAUC(α, β) for ``max_fpr = β, min_tpr = 1 - α``: its α
-    is the *fraction of positives* that is kept (the lowest-scored ones), not a bound on the true-positive rate.
+    The paper writes OPAUC(β) for ``max_fpr = β`` and TPAUC(α, β) for ``max_fpr = β, min_tpr = 1 - α``. Its α is the
+    *fraction of positives* that is kept (the lowest-scored ones), not a bound on the true-positive rate.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's β. In (0, 1].
@@ -49,7 +49,7 @@ class Region:
     min_fpr: float = 0.0
 
     def __post_init__(self) -> None:
-        """Reject rates outside their range; make numpy's numbers and integers plain floats."""
+        """Reject rates out of range, and convert integers and numpy's numbers to plain floats."""
         for name in ("max_fpr", "min_tpr", "min_fpr"):
             object.__setattr__(self, name, _rate(name, getattr(self, name)))
         if self.min_fpr >= self.max_fpr:
@@ -80,12 +80,12 @@ class Region:
 
     @property
     def size(self) -> float:
-        """The region's area in the unit square: the largest value of the unnormalised partial AUC."""
+        """The region's area in the unit square, which is the largest unnormalised partial AUC."""
         return (self.max_fpr - self.min_fpr) * (1.0 - self.min_tpr)
 
     @property
     def name(self) -> str:
-        """A short key for logs and directories, another for every other region: ``auc``, ``tpauc_fpr0.3_tpr0.7``."""
+        """A short key for logs and directories, unique to the region: ``auc``, ``tpauc_fpr0.3_tpr0.7``."""
         if self == Region():
             return "auc"
         low, high, tpr = map(_digits, (self.min_fpr, self.max_fpr, self.min_tpr))
@@ -94,7 +94,7 @@ class Region:
 
     @property
     def title(self) -> str:
-        """A name for tables and figures, with the bounds spelled out; no two regions share it."""
+        """A title for tables and figures, unique to the region: ``TPAUC (FPR ≤ 0.3, TPR ≥ 0.7)``."""
         if self == Region():
             return "AUC"
         low, high, tpr = map(_digits, (self.min_fpr, self.max_fpr, self.min_tpr))
@@ -102,10 +102,16 @@ class Region:
         return f"TPAUC ({fpr}, TPR ≥ {tpr})" if self.is_two_way else f"OPAUC ({fpr})"
 
     def counts(self, n_pos: int, n_neg: int) -> tuple[int, int, int]:
-        """How many instances the region selects: ``(positives, first negative, last negative)``.
+        """Compute which samples the region selects.
 
-        The positives are the lowest-scored ones; the negatives are those with descending rank in
-        ``[first, last)``. Counts may be zero: whether that is an error is the caller's business.
+        Args:
+            n_pos: Number of positives.
+            n_neg: Number of negatives.
+
+        Returns:
+            ``(positives, first, last)``: the number of positives, which are the lowest-scored ones, and the range
+            ``[first, last)`` of the negatives' descending ranks. A selection may be empty; whether that is an error is
+            for the caller to decide.
         """
         return (
             select_count(n_pos, self.alpha),
@@ -131,5 +137,5 @@ def _rate(name: str, value: object) -> float:
 
 
 def _digits(rate: float) -> str:
-    """The fewest digits that no other float shares, without a trailing ``.0``."""
+    """Write the fewest digits that identify the float, without a trailing ``.0``."""
     return repr(rate).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Time and memory of the exact partial AUC beside scikit-learn's, in one run."""
+"""Time and memory of the exact partial AUC, beside those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         bar = tqdm([_OURS, _OURS_MCCLISH, _SKLEARN], leave=False, file=sys.stderr)
         for contender in bar:
             bar.set_description(f"measuring {contender}")
-            # A fresh process each: the peak of one must not hide the other's.
+            # Each gets a fresh process, because the peak memory of one would hide the other's.
             spawn = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
                 job = pool.submit(_measure, contender, folder, args.max_fpr, args.repeats)
@@ -86,7 +86,7 @@ def _write_samples(folder: Path, n: int, positives: float) -> None:
 
 
 def _measure(contender: str, folder: str, max_fpr: float, repeats: int) -> _Measurement:
-    """Run one contender in this process."""
+    """Measure one contender in this process."""
     compute = _contender(contender, max_fpr)
     scores, target = (np.load(Path(folder) / f"{name}.npy") for name in ("scores", "target"))
     compute(np.linspace(0, 1, 1000, dtype=np.float32), np.arange(1000) % 2)  # lazy imports and thread pools
@@ -111,9 +111,9 @@ def _contender(name: str, max_fpr: float) -> Callable[[np.ndarray, np.ndarray], 
 
 
 def _peak_megabytes() -> float:
-    """The most resident memory this process ever had."""
+    """Return the peak of this process' resident memory."""
     status = Path("/proc/self/status")
-    if status.exists():  # Linux, where getrusage() would begin with the parent's peak
+    if status.exists():  # Linux, where getrusage() starts from the parent's peak
         return float(status.read_text().split("VmHWM:")[1].split()[0]) / 1e3
     import resource  # not on Windows
 

@@ -1,4 +1,4 @@
-"""The partial AUC as a torchmetrics metric: this file holds state, the maths is in ``functional``."""
+"""The partial AUC as a torchmetrics metric. This file manages the state; the maths is in ``functional``."""
 
 from __future__ import annotations
 
@@ -37,31 +37,46 @@ _FORWARD_FLAGS = (
     *("_update_count", "_computed", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad"),
     "compute_on_cpu",
 )
-"""What torchmetrics' ``forward`` changes besides the states."""
+"""The attributes that torchmetrics' ``forward`` changes besides the states."""
 
 
 class BinaryPartialAUC(Metric):
-    """The partial AUC over all samples seen since the last reset, on one process or many.
+    r"""The partial AUC over all samples seen since the last reset, on one process or many.
 
-    See :func:`~pauc_lightning.metrics.functional.binary_partial_auc` for the definition; the scores are never
-    transformed. Log the metric object itself in Lightning, so that it is reset and synchronised. A batch may
-    lack a class or be empty in ``update``; only ``compute`` (and ``forward``, which computes the value of the
-    batch, or refuses it and changes nothing) needs both classes.
+    It is the area under the ROC curve inside the region, divided by the region's area. Without ties between the classes
+    it is the share of correctly ordered pairs,
+
+    .. math:: \operatorname{mean}_{i \in P,\, j \in N} \mathbf 1[f_i^+ > f_j^-],
+
+    where P holds the ⌊n₊(1 - ``min_tpr``)⌋ lowest-scored positives and N the negatives of descending rank from
+    ⌊n₋·``min_fpr``⌋ to ⌊n₋·``max_fpr``⌋. :func:`~pauc_lightning.metrics.functional.binary_partial_auc` defines ties and
+    scales and cites the literature.
+
+    As input to ``update`` and ``forward`` the metric accepts
+
+    - ``preds``: finite scores of any floating dtype and shape, which are never transformed; higher is more positive;
+    - ``target``: labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
+
+    As output of ``compute`` and ``forward`` it returns a float64 scalar (float32 if the device has no float64).
+
+    In Lightning, log the metric object itself, so that it is reset and synchronised. A batch may be empty or lack a
+    class in ``update``; ``compute`` needs both classes. ``forward``, which computes the value of the batch, needs them
+    as well; otherwise it raises and changes nothing.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's β.
         min_tpr: Smallest true-positive rate that counts; the paper's 1 - α.
         min_fpr: Smallest false-positive rate that counts; above 0 it makes a band of rates.
-        ties: What a positive that ties with a negative is worth: ``"roc"``, what the ROC curve leaves of it in the
-            region; or, for comparison with published code only, ``"half"`` a win or a whole ``"win"``. Do not select
-            a model by these two: they give a constant score 0.5 or 1 in any region.
-        scale: ``"ratio"`` in [0, 1], ``"area"`` (ratio times the region's size), or ``"mcclish"``
+        ties: The credit for a positive that ties with a negative: ``"roc"``, the area under the ROC curve's straight
+            line inside the region; or, for comparison with published code only, ``"half"`` a win or a whole ``"win"``.
+            Do not select a model by these two: they give a constant score 0.5 or 1 in any region.
+        scale: ``"ratio"`` in [0, 1], ``"area"`` (ratio times the region's area), or ``"mcclish"``
             (scikit-learn's ``roc_auc_score(max_fpr=...)``).
-        thresholds: None keeps all scores and computes the exact value. A number K counts the scores, which
-            must then lie in [0, 1], in K equal bins: the memory no longer grows with the samples, the value
-            treats scores of one bin as equal, and :meth:`error_bound` says how far off it may be.
-        validate_args: Whether ``update`` looks for labels other than 0 and 1 and for scores that are not
-            finite (or outside [0, 1] with ``thresholds``); on a GPU that waits for the device.
+        thresholds: None keeps all scores and computes the exact value. A number K counts the scores, which must then
+            lie in [0, 1], in K equal bins. The memory no longer grows with the number of samples, the value treats
+            the scores of one bin as equal, and :meth:`error_bound` bounds the error.
+        validate_args: Whether ``update`` checks that labels are 0 or 1 and scores are finite (and in [0, 1] with
+            ``thresholds``); on a GPU this waits for the device.
         kwargs: Arguments of :class:`torchmetrics.Metric`.
 
     Example:
@@ -123,8 +138,11 @@ class BinaryPartialAUC(Metric):
 
         Args:
             preds: Finite scores of any floating dtype and shape; higher means more positive. A tensor, a numpy
-                array, a list (its numbers are taken as float64) or a pandas Series.
+                array, a list (its numbers are read as float64) or a pandas Series.
             target: Labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
+
+        Raises:
+            InputError: If scores and labels do not fit together.
         """
         scores, labels = as_tensors(preds, target, self.device)
         check_tensors(scores, labels, values=self.validate_args)
@@ -133,13 +151,13 @@ class BinaryPartialAUC(Metric):
             return
         if self.thresholds is None:
             self.scores.append(scores)
-            # torchmetrics gives a rank without samples a float32 state, which cannot be gathered with integers.
+            # torchmetrics gives a rank without samples a float32 state, which cannot be gathered with integer ones.
             self.labels.append(labels.float())
         else:
             self.histogram = self.histogram + self._count(scores, labels, self.thresholds)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch and return its own value; a batch without one (one class only) leaves the metric as it was."""
+        """Add a batch and return its own value; a batch with one class only is rejected and changes nothing."""
         # torchmetrics sets the state aside, computes on the batch, and puts it back only if that succeeds.
         names = [*self._defaults, *_FORWARD_FLAGS]
         before = {name: getattr(self, name) for name in names}
@@ -152,7 +170,7 @@ class BinaryPartialAUC(Metric):
             raise
 
     def _count(self, scores: Tensor, labels: Tensor, n_bins: int) -> Tensor:
-        """Negatives and positives per bin, shape (2, bins)."""
+        """Count negatives and positives per bin, shape (2, bins)."""
         if self.validate_args:
             low, high = scores.aminmax()
             if low < 0 or high > 1:
@@ -160,25 +178,28 @@ class BinaryPartialAUC(Metric):
                     f"`preds` must lie in [0, 1] with `thresholds`, got scores from {low.item():g} to "
                     f"{high.item():g}: pass probabilities (logits.sigmoid()), or thresholds=None."
                 )
-        # In the widest dtype the bins are a monotone function of the score across all dtypes.
+        # In the widest dtype, the bin is a monotone function of the score for scores of any dtype.
         bins = (scores.to(widest_float(scores.device)) * n_bins).long().clamp(0, n_bins - 1)
         cells = bins + n_bins * (labels == 1)
         counts = cells.new_zeros(2 * n_bins).index_add(0, cells, torch.ones_like(cells))
         return counts.view(2, n_bins)
 
     def compute(self) -> Tensor:
-        """The partial AUC of everything seen, on all ranks together."""
+        """Compute the partial AUC of everything seen, on all ranks together.
+
+        Raises:
+            InputError: If a class is missing, or the region selects no sample.
+        """
         if self.thresholds is not None:
             return self._bounds().value
         return self._exact()
 
     def error_bound(self) -> Tensor:
-        """How far :meth:`compute` can be from the exact value; 0 without ``thresholds``.
+        """Bound the distance of :meth:`compute` from the exact value; 0 without ``thresholds``.
 
-        Pairs in different bins are ordered correctly, so only pairs that share a bin are in doubt: the bound
-        assumes the best and the worst order of them, see
-        :func:`~pauc_lightning.metrics.functional.partial_auc_from_counts` for the proof. Call it on every rank,
-        like ``compute``.
+        Pairs in different bins are ordered correctly, so only pairs in the same bin are uncertain. The bound covers
+        their best and their worst order; :func:`~pauc_lightning.metrics.functional.partial_auc_from_counts` has the
+        proof. Like ``compute``, call it on every rank.
         """
         if self.thresholds is None:
             return torch.zeros((), dtype=torch.float64, device=self.device)
@@ -191,9 +212,10 @@ class BinaryPartialAUC(Metric):
     ) -> tuple[Figure | SubFigure, Axes]:
         """Draw the ROC curve with the region shaded; in DDP call it on every rank.
 
+        ``pauc_lightning.plotting.draw_roc({"model": metric.roc()}, metric.region)`` also enlarges the region.
+
         Args:
-            val: Values of several computations: draws them as a sequence, as other metrics do, instead of the
-                ROC curve.
+            val: Values of several computations, which are drawn as a sequence instead, as other metrics do.
             ax: Axes to draw into; None makes a new figure.
 
         Returns:
@@ -254,7 +276,7 @@ class BinaryPartialAUC(Metric):
         )
 
     def _all_ranks(self) -> AbstractContextManager[None]:
-        """Within it the states hold every rank's samples, as torchmetrics arranges for ``compute`` only."""
+        """Let the states hold every rank's samples within the block; torchmetrics does so for ``compute`` only."""
         return self.sync_context(
             dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync and not self._is_synced
         )
@@ -263,8 +285,8 @@ class BinaryPartialAUC(Metric):
 def _gather_promoted(result: Tensor, group: Any = None) -> list[Tensor]:
     """Gather as torchmetrics does, but in a dtype that all ranks agree on.
 
-    A rank without samples contributes float32, mixed precision may give ranks different dtypes, and a
-    collective of different dtypes crashes or returns garbage. Widening a float is exact.
+    A rank without samples contributes float32, and mixed precision may give ranks different dtypes. A collective of
+    different dtypes crashes or returns garbage. Widening a float is exact.
     """
     if result.is_floating_point():
         code = torch.tensor(SCORE_DTYPES.index(result.dtype), device=result.device)

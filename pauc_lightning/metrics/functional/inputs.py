@@ -1,4 +1,4 @@
-"""Scores and labels as a metric's caller gives them: conversion to tensors, and what is refused."""
+"""Conversion of a caller's scores and labels to tensors, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ from torch import Tensor
 from pauc_lightning.errors import InputError
 
 Values: TypeAlias = Tensor | ArrayLike
-"""A tensor, a numpy array, a list of numbers, or what numpy can convert (a pandas Series)."""
+"""A tensor, a numpy array, a list of numbers, or anything that numpy can convert, such as a pandas Series."""
 
 SCORE_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _SMALL_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-_LARGE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)  # torch can do next to nothing with them
+_LARGE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)  # torch has hardly any operations for them
 _LARGEST_EXACT = 2**53
 
 
 def as_tensors(preds: Values, target: Values, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
-    """Scores and labels as tensors, without a copy where that is possible.
+    """Convert scores and labels to tensors, without a copy where that is possible.
 
     Args:
-        preds: The scores. Those in a list become float64, integers included.
+        preds: The scores. A list of numbers, also of integers, becomes float64.
         target: The labels.
-        device: Where to put what is no tensor yet; None means beside the other one if that is a tensor.
+        device: The device for values that are not tensors yet; None means the device of the one that is.
+
+    Returns:
+        The scores and the labels.
+
+    Raises:
+        InputError: If they cannot be converted.
     """
     if device is None:
         device = next((given.device for given in (preds, target) if isinstance(given, Tensor)), None)
@@ -36,7 +42,16 @@ def as_tensors(preds: Values, target: Values, device: torch.device | None = None
 
 
 def check_tensors(preds: Tensor, target: Tensor, values: bool = True) -> None:
-    """Reject shapes and dtypes that do not fit and, unless told otherwise, values that make no sense."""
+    """Reject scores and labels that do not fit together.
+
+    Args:
+        preds: The scores.
+        target: The labels.
+        values: Whether to look at the values, too: scores must be finite, labels 0 or 1.
+
+    Raises:
+        InputError: If shapes, dtypes, devices or values are wrong.
+    """
     if preds.shape != target.shape:
         raise InputError(
             f"`preds` and `target` must have the same shape, got {tuple(preds.shape)} and "
@@ -68,7 +83,11 @@ def check_tensors(preds: Tensor, target: Tensor, values: bool = True) -> None:
 
 
 def as_counts(pos_counts: Values, neg_counts: Values) -> tuple[Tensor, Tensor]:
-    """Numbers of samples per bin as int64 vectors; anything else is refused."""
+    """Convert numbers of samples per bin to int64 vectors.
+
+    Raises:
+        InputError: If they are not vectors of equal length, not integers, or negative.
+    """
     given = {"pos_counts": pos_counts, "neg_counts": neg_counts}
     counts = {
         name: value if isinstance(value, Tensor) else _from_numpy(_array(value, name), None)
@@ -92,7 +111,7 @@ def as_counts(pos_counts: Values, neg_counts: Values) -> tuple[Tensor, Tensor]:
 
 
 def _check_scores(preds: Tensor) -> None:
-    # The extremes are much cheaper than a test of every element, and NaN shows in both of them.
+    # Finding the extremes is much cheaper than testing every element, and NaN shows in both of them.
     if not torch.stack(preds.aminmax()).isfinite().all():
         bad = preds[~preds.isfinite()]
         raise InputError(
@@ -134,7 +153,7 @@ def _score_array(preds: ArrayLike) -> NDArray[Any]:
 
 
 def _array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """The values as an array of numbers; anything else is refused."""
+    """Convert the values to an array of numbers; reject anything else."""
     kind = type(values).__name__
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(
@@ -171,6 +190,6 @@ def _from_numpy(array: NDArray[Any], device: torch.device | None) -> Tensor:
             f"`preds` and `target` must be of a dtype that torch has, got {array.dtype}: convert with "
             ".astype(numpy.float64)."
         )
-    # torch wants the machine's byte order, no negative strides, and warns of arrays that cannot be written to.
+    # torch needs the machine's byte order and positive strides, and warns about read-only arrays.
     native = np.require(array, array.dtype.newbyteorder("="), ["C", "W"])
     return torch.from_numpy(native).to(device)

@@ -1,4 +1,4 @@
-"""What the ROC curve leaves of a tie that the region's edge cuts, in exact rational arithmetic."""
+"""The part of a tie that lies in the region when an edge of the region cuts it, in exact rational arithmetic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Window(NamedTuple):
-    """The rectangle of the ROC plane that counts, measured in samples instead of rates.
+    """The region as a rectangle of the ROC plane, measured in samples instead of rates.
 
     Args:
         n_pos: Number of positives: the upper edge.
@@ -23,17 +23,17 @@ class Window(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many negatives the region selects."""
+        """The number of negatives that the region selects."""
         return self.last - self.first
 
     @property
     def bottom(self) -> int:
-        """Number of positives below the rectangle: the highest-scored ones."""
+        """The number of positives below the rectangle, which are the highest-scored ones."""
         return self.n_pos - self.kept
 
 
 class Tie(NamedTuple):
-    """Positives and negatives that share one score: a slanted straight line of the ROC curve.
+    """Positives and negatives that share one score, which form a slanted straight line of the ROC curve.
 
     The line goes from (``neg_above``, ``pos_above``) to (``neg_above + negatives``, ``pos_above + positives``).
 
@@ -50,11 +50,11 @@ class Tie(NamedTuple):
     negatives: int
 
     def excess_credit(self, window: Window) -> Fraction:
-        """How much more than the ROC curve's area the rule "half" credits, in pairs; 0 unless an edge cuts the tie."""
+        """Return how much the rule "half" exceeds the ROC curve's area, in pairs; 0 unless an edge cuts the tie."""
         return self._half_credit(window) - self._area(window)
 
     def _half_credit(self, window: Window) -> Fraction:
-        """Half a win for each pair of a kept positive and a selected negative, a whole one for those below the tie."""
+        """Credit a kept positive with half a win for each selected negative of the tie, a whole one for those below."""
         kept = self.positives - self._under(window)
         clamped = sum(
             min(max(x, window.first), window.last) for x in (self.neg_above, self.neg_above + self.negatives)
@@ -62,9 +62,9 @@ class Tie(NamedTuple):
         return kept * (window.last - Fraction(clamped, 2))
 
     def _area(self, window: Window) -> Fraction:
-        """The area inside the window that lies right of this line, at the line's heights.
+        """Compute the area inside the window to the right of this line, at the line's heights.
 
-        That is ∫ (last - clamp(x(y), first, last)) dy over the kept heights y; on the line dy = positives/negatives dx.
+        It is ∫ (last - clamp(x(y), first, last)) dy over the kept heights y; on the line dy = positives/negatives dx.
         """
         end = self.neg_above + self.negatives
         start = self.neg_above + Fraction(self.negatives * self._under(window), self.positives)
@@ -72,11 +72,11 @@ class Tie(NamedTuple):
         return slope * (_remaining(start, window) - _remaining(Fraction(end), window))
 
     def _under(self, window: Window) -> int:
-        """How many of the tie's positives lie below the window."""
+        """Count the tie's positives that lie below the window."""
         return min(max(window.bottom - self.pos_above, 0), self.positives)
 
 
 def _remaining(x: Fraction, window: Window) -> Fraction:
-    """∫ (last - clamp(t, first, last)) dt from ``x`` on."""
+    """Compute ∫ (last - clamp(t, first, last)) dt from ``x`` on."""
     inside = min(max(x, Fraction(window.first)), Fraction(window.last))
     return (window.last - inside) ** 2 / 2 + max(window.first - x, Fraction(0)) * window.width
