@@ -1,12 +1,14 @@
 """When to draw, what to write, what to keep, when to stop."""
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
+from pauc_lightning.callbacks.collapse import CollapseMonitor
 from pauc_lightning.callbacks.figures import EvaluationFigures
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
 from pauc_lightning.callbacks.predictions import PredictionWriter
 from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
 
 __all__ = [
+    "CollapseMonitor",
     "EvaluationFigures",
     "GracefulStop",
     "PredictionWriter",

@@ -18,6 +18,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
 from pauc_lightning.callbacks import (
+    CollapseMonitor,
     EvaluationFigures,
     GracefulStop,
     PredictionWriter,
@@ -65,7 +66,7 @@ class PaucCLI(LightningCLI):
                 "use_distributed_sampler": False,
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
-                "callbacks": [GracefulStop(), PreprocessingKeeper()],
+                "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor()],
             },
             auto_configure_optimizers=False,
             args=list(args),

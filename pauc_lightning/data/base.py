@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -26,6 +27,7 @@ from pauc_lightning.data.longtail import (
     class_ids,
     split_long_tail,
 )
+from pauc_lightning.data.permutation import permutation
 from pauc_lightning.data.preprocessing import load_preprocessing
 from pauc_lightning.data.sample import collate
 from pauc_lightning.data.samplers import (
@@ -44,6 +46,8 @@ Part = Literal["train", "val", "test"]
 
 LARGEST_NUM_WORKERS = 1024
 """A limit that no machine needs to exceed; starting more processes would bring it down."""
+
+_SCORING = 5  # a random stream; the samplers and the splits have the ones before
 
 
 class ClassCounts(NamedTuple):
@@ -307,6 +311,31 @@ class LongTailDataModule(LightningDataModule, ABC):
         everything = torch.arange(len(new.targets))
         dataset = InMemoryDataset(new.inputs, torch.from_numpy(new.targets), everything)
         return self._eval_dataloader(dataset, f"`predict_input={self.predict_input}`")
+
+    def scoring_dataloader(self, share: float = 1.0) -> BatchLoader:
+        """This process's share of the training part, in order and as in evaluation, for the closed-form start.
+
+        Args:
+            share: Fraction of each class's samples to take, at least one; which ones, the seed decides.
+        """
+        labels = self.targets[self.split.train]
+        classes = [np.flatnonzero(labels == label) for label in (0, 1)]
+        if share < 1:
+            shuffled = [
+                members[permutation(len(members), self.seed, _SCORING, label)]
+                for label, members in enumerate(classes)
+            ]
+            classes = [members[: math.ceil(share * len(members))] for members in shuffled]
+        n_ranks, rank = self._place
+        return BatchLoader(
+            self.dataset("train"),
+            batch_size=self.eval_batch_size,
+            sampler=np.sort(np.concatenate(classes))[rank::n_ranks].tolist(),
+            num_workers=self.num_workers,
+            pin_memory=self._pin_memory,
+            collate_fn=collate,
+            generator=torch.Generator(),  # otherwise the pass would draw from the global generator
+        )
 
     @cached_property
     def new_data(self) -> NewData:

@@ -8,6 +8,7 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from pauc_lightning.callbacks import CollapseMonitor
 from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
 from pauc_lightning.experiments.live import Progress, report
 from pauc_lightning.experiments.outcome import Collapse, Record, write_curve
@@ -27,8 +28,8 @@ class RunRecord(EvaluationScores):
         folder = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
         if not trainer.is_global_zero:
             return
-        assert isinstance(pl_module, PartialAUCModule)
-        collapses = tuple(Collapse(step, what) for step, what in pl_module.collapses)
+        monitors = (callback for callback in trainer.callbacks if isinstance(callback, CollapseMonitor))  # type: ignore[attr-defined]
+        collapses = tuple(Collapse(step, what) for monitor in monitors for step, what in monitor.collapses)
         epochs = trainer.fit_loop.epoch_progress.current.completed
         Record(epochs, trainer.global_step, collapses).write(folder)
 

@@ -102,6 +102,11 @@ def logits_of(backbone: nn.Module, input: Tensor) -> Tensor:
     return logits
 
 
+def at_least_float32(values: Tensor) -> Tensor:
+    """Return half-precision values in float32, all others as they are."""
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+
+
 def _in_short(error: Exception) -> str:
     """The error's kind, its first line, and where in the backbone's own code it was raised."""
     frames = [

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor
-
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.methods.stepping import Evaluation
 
 
 class CE(PartialAUCModule):
@@ -22,5 +21,5 @@ class CE(PartialAUCModule):
         super().__init__(**kwargs)
         self.warmup_epochs = 0
 
-    def _evaluate_method(self, sample: Sample, is_first: bool) -> Tensor:
+    def _evaluate_method(self, sample: Sample, is_first: bool) -> Evaluation:
         return self._evaluate_cross_entropy(sample, is_first)

@@ -1,15 +1,15 @@
-"""A batch whose loss, scores or gradient are not finite stops the run before it can change anything.
+"""Stop a run at a batch whose scores, loss or gradients are not finite, before the batch can change anything.
 
-One NaN in the weights, in an optimizer's estimators, in a batch normalisation's statistics or in a per-instance state
-stays there for good, so the step must not be taken. Whether all is well is one number on the device, and asking for it
-makes an accelerator wait: twice per evaluation, some ten microseconds each beside milliseconds of work. Looking later,
-without waiting, would find the weights changed already. On several processes the answer is exchanged, so that all of
-them stop together.
+One NaN in the weights, in an optimizer's estimators, in the statistics of batch normalisation or in a per-instance
+state would stay there for good, so the step must not be taken. Asking whether all values are finite makes an
+accelerator wait, twice per evaluation: some ten microseconds each beside milliseconds of work. Asking later, without
+waiting, would find the weights changed already. On several processes the answer is exchanged, so that all of them stop
+together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,27 +30,31 @@ if TYPE_CHECKING:
 
 _SMALLER_STEPS = (
     "lower the step sizes or `gradient_clip_norm` (if it is null, set it: 1 is a good start), and start again from a "
-    "checkpoint that was good"
+    "good checkpoint"
 )
 _NAMED = 8
 """How many samples a message names; the snapshot has them all."""
 
 
 class NotFinite(Exception):
-    """What an evaluation found; :func:`stop` makes the user's message of it.
+    """Raised when an evaluation meets a value that is not finite; :func:`stop` turns it into the user's message.
 
     Args:
         what: What is not finite.
-        rank: The process that found it, the last one if several did.
-        is_here: Whether this process did.
+        rank: The process that found it; the last one if several did.
+        is_here: Whether this process found it.
+        scores: The scores of this process' batch.
         loss: The loss, if it was computed.
     """
 
-    def __init__(self, what: str, rank: int, is_here: bool, loss: Tensor | None = None) -> None:
+    def __init__(
+        self, what: str, rank: int, is_here: bool, scores: Tensor, loss: Tensor | None = None
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.rank = rank
         self.is_here = is_here
+        self.scores = scores
         self.loss = loss
 
 
@@ -58,44 +62,50 @@ def check_batch(logits: Tensor, sample: Sample, train_size: int | None) -> None:
     """Refuse, on all processes together, a batch that must not reach the objective.
 
     Args:
-        logits: What the network made of it, shape ``(B,)``.
+        logits: The network's outputs, shape ``(B,)``.
         sample: The batch.
-        train_size: Bound of the indices, where they are in use.
+        train_size: Bound of the indices; None if the method does not use them.
     """
+    logits = logits.detach()
     labels = sample.target.to(logits.dtype)
-    not_finite = ~logits.detach().isfinite().all()
+    index = sample.index if train_size is not None else None
+    if index is None and distributed.world_size() == 1:
+        # Zero if all is well, NaN if a logit is not finite; their sum may overflow, which the exact check clears up.
+        doubt = not_labels(labels).abs_().sum() + 0 * logits.sum()
+        if doubt.item() == 0:
+            return
+    not_finite = ~logits.isfinite().all()
     is_bad = not_finite | not_labels(labels).any()
-    if train_size is not None and sample.index is not None:
-        is_bad = is_bad | ((sample.index < 0) | (sample.index >= train_size)).any()
+    if index is not None:
+        is_bad = is_bad | ((index < 0) | (index >= train_size)).any()
     found = _last_rank_of_worst(is_bad)
     if found is None:
         return
     check_labels(labels)
-    if train_size is not None and sample.index is not None:
-        check_index(sample.index, train_size)
-    raise NotFinite("a score", found[1], is_here=bool(not_finite))
+    if index is not None and train_size is not None:
+        check_index(index, train_size)
+    raise NotFinite("a score", found[1], bool(not_finite), logits.sigmoid())
 
 
-def check_evaluation(loss: Tensor, parameters: Iterable[Tensor] | None) -> None:
+def check_evaluation(loss: Tensor, scores: Tensor, gradients: Sequence[Tensor]) -> None:
     """Refuse, on all processes together, a loss or a gradient that is not finite.
 
     Args:
         loss: The loss, a scalar.
-        parameters: Those whose gradients are to be looked at, after the processes have averaged them; None with a
-            gradient scaler, which expects overflow and deals with it.
+        scores: The scores of the batch, for the snapshot.
+        gradients: The gradients to look at, after the processes have averaged them.
     """
-    not_finite = ~loss.detach().isfinite()
-    gradients = [p.grad for p in parameters or () if p.grad is not None]
+    not_finite = ~loss.isfinite()
     overflow = torch.zeros_like(not_finite)
     if gradients:  # the largest magnitude: a sum of squares could overflow by itself
         largest = torch._foreach_norm(gradients, ord=torch.inf)
         overflow = ~torch.stack([value.to(loss) for value in largest]).isfinite().all()
-    # A loss comes before a gradient: one process' NaN is in the averaged gradients of all.
+    # The loss comes before the gradient: a NaN of one process is in the averaged gradients of all.
     found = _last_rank_of_worst(overflow, not_finite)
     if found is not None:
         level, rank = found
         what, is_here = (("the gradient", overflow), ("the loss", not_finite))[level]
-        raise NotFinite(what, rank, bool(is_here), loss.detach())
+        raise NotFinite(what, rank, bool(is_here), scores, loss)
 
 
 def check_training_scores(scores: Tensor, index: Tensor) -> None:
@@ -103,9 +113,30 @@ def check_training_scores(scores: Tensor, index: Tensor) -> None:
     bad = ~scores.isfinite()
     if bool(bad.any()):
         raise InputError(
-            f"The scores of {_names(index[bad].tolist(), int(bad.sum()))} of the training set are not finite, so the "
-            f"objective cannot be initialised: look at these samples, or {_SMALLER_STEPS}."
+            f"The scores of {_names(index[bad].tolist())} of the training set are not finite, so the objective cannot "
+            f"be initialised: look at these samples, or {_SMALLER_STEPS}."
         )
+
+
+def check_evaluated_scores(scores: Tensor, sample: Sample, part: str) -> None:
+    """Refuse scores of a validation or test batch that are not finite, and name the samples.
+
+    Args:
+        scores: Scores of the batch, shape ``(B,)``.
+        sample: The batch.
+        part: The part that is evaluated, "validation" or "test".
+    """
+    if bool(scores.isfinite().all()):
+        return
+    numbers, kind = _numbers(sample)
+    bad_scores = _chosen(numbers, ~scores.isfinite())
+    bad_inputs = _chosen(numbers, _statistics(sample.input).get("n_not_finite"))
+    cause = f"; the inputs of {_names(bad_inputs)} are not finite" if bad_inputs else ""
+    remedy = "repair or remove these samples" if bad_inputs else _SMALLER_STEPS
+    raise NonFiniteError(
+        f"The scores of {_names(bad_scores)}{kind} of the {part} part are not finite, so they cannot be ranked{cause}: "
+        f"{remedy}."
+    )
 
 
 @contextmanager
@@ -122,13 +153,12 @@ def buffers_kept(module: nn.Module) -> Iterator[None]:
         raise
 
 
-def stop(module: PartialAUCModule, sample: Sample, scores: Tensor, found: NotFinite) -> NonFiniteError:
-    """The error to end the run with; writes the snapshot. All processes call it, each with its own batch.
+def stop(module: PartialAUCModule, sample: Sample, found: NotFinite) -> NonFiniteError:
+    """Write the snapshot and return the error that ends the run. All processes call it, each with its own batch.
 
     Args:
         module: The method, as it was before the step.
         sample: The batch.
-        scores: Its scores, as far as they are known.
         found: What the evaluation found.
     """
     trainer = module.trainer
@@ -141,15 +171,13 @@ def stop(module: PartialAUCModule, sample: Sample, scores: Tensor, found: NotFin
     path = directory / f"nonfinite_step{module.global_step}_rank{distributed.rank()}.pt"
     statistics = _statistics(sample.input)
     try:
-        write_checkpoint(_snapshot(module, sample, scores, found, statistics), path)
+        write_checkpoint(_snapshot(module, sample, found, statistics), path)
         saved = f"`{path}` holds its scores and statistics and the state before the step"
     except (InputError, OSError) as error:
         saved = f"no snapshot could be written ({str(error).rstrip('.')})"
     value = f" ({float(found.loss):g})" if found.what == "the loss" and found.loss is not None else ""
-    numbers = list(range(len(sample.target))) if sample.index is None else sample.index.tolist()
-    kind = "" if sample.index is not None else " (numbered within the batch)"
-    bad = statistics.get("n_not_finite", torch.zeros(len(numbers))).cpu() > 0
-    bad_numbers = [number for number, is_bad in zip(numbers, bad.tolist(), strict=True) if is_bad]
+    numbers, kind = _numbers(sample)
+    bad_numbers = _chosen(numbers, statistics.get("n_not_finite"))
     cause = f"; the inputs of {_names(bad_numbers)} are not finite" if bad_numbers else ""
     remedy = "repair or remove these samples" if bad_numbers else _SMALLER_STEPS
     return NonFiniteError(
@@ -159,7 +187,7 @@ def stop(module: PartialAUCModule, sample: Sample, scores: Tensor, found: NotFin
 
 
 def _last_rank_of_worst(*levels: Tensor) -> tuple[int, int] | None:
-    """The highest level whose scalar is true on any process, and the last such process; None if none is true."""
+    """Return the highest level whose scalar is true on any process, and the last such process; None if none is."""
     n_ranks = distributed.world_size()
     number = torch.zeros((), dtype=torch.long, device=levels[0].device)
     for level, is_bad in enumerate(levels):
@@ -171,7 +199,7 @@ def _last_rank_of_worst(*levels: Tensor) -> tuple[int, int] | None:
 
 
 def _statistics(input: Any) -> dict[str, Tensor]:
-    """Per sample the smallest, largest and mean value, and how many are not finite."""
+    """Return, per sample, the smallest, largest and mean value and how many values are not finite."""
     if not isinstance(input, Tensor) or input.ndim == 0 or input.numel() == 0:
         return {}
     rows = input.detach().reshape(len(input), -1).float()
@@ -184,8 +212,9 @@ def _statistics(input: Any) -> dict[str, Tensor]:
 
 
 def _snapshot(
-    module: PartialAUCModule, sample: Sample, scores: Tensor, found: NotFinite, statistics: dict[str, Tensor]
+    module: PartialAUCModule, sample: Sample, found: NotFinite, statistics: dict[str, Tensor]
 ) -> dict[str, Any]:
+    """What a reader needs to find the cause, on the CPU."""
     content = {
         "what": found.what,
         "step": module.global_step,
@@ -193,7 +222,7 @@ def _snapshot(
         "rank": distributed.rank(),
         "index": sample.index,
         "target": sample.target,
-        "scores": scores,
+        "scores": found.scores,
         "loss": found.loss,
         "input": statistics,
         "state_dict": module.state_dict(),
@@ -203,8 +232,21 @@ def _snapshot(
     return on_cpu
 
 
-def _names(numbers: Sequence[int], total: int | None = None) -> str:
-    total = len(numbers) if total is None else total
+def _numbers(sample: Sample) -> tuple[list[int], str]:
+    """Return the samples' numbers, and what to say of them if they are not the user's indices."""
+    if sample.index is not None:
+        return sample.index.tolist(), ""
+    return list(range(len(sample.target))), " (numbered within the batch)"
+
+
+def _chosen(numbers: Sequence[int], flags: Tensor | None) -> list[int]:
+    """Return the numbers whose flag is not zero."""
+    if flags is None:
+        return []
+    return [number for number, flag in zip(numbers, flags.tolist(), strict=True) if flag]
+
+
+def _names(numbers: Sequence[int]) -> str:
     named = ", ".join(str(number) for number in numbers[:_NAMED])
-    more = f", ... ({total} in all)" if total > _NAMED else ""
-    return f"sample {named}" if total == 1 else f"samples {named}{more}"
+    more = f", ... ({len(numbers)} in all)" if len(numbers) > _NAMED else ""
+    return f"sample {named}" if len(numbers) == 1 else f"samples {named}{more}"

@@ -16,9 +16,10 @@ from methods.training import digits, fit, small_net, trainer
 from torch import Tensor, nn
 
 from pauc_lightning import Region
+from pauc_lightning.callbacks import CollapseMonitor
 from pauc_lightning.methods import CE, PAUCI, UPAUCI
-from pauc_lightning.methods.collapse import CollapseMonitor, Ranking
 from pauc_lightning.methods.minimax import MinimaxMethod
+from pauc_lightning.methods.ranking import Ranking
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 
@@ -35,7 +36,9 @@ def test_a_network_without_weights_says_so_once(tmp_path: Path) -> None:
     net = small_net()
     nn.init.zeros_(net.get_parameter("3.weight"))
     module = CE(backbone=net, learning_rate=0.0)
-    said = collapses_said([partial(fit, module, tmp_path, max_epochs=1, limit_val_batches=0)])
+    said = collapses_said(
+        [partial(fit, module, tmp_path, max_epochs=1, limit_val_batches=0, callbacks=[CollapseMonitor()])]
+    )
     assert len(said) == 1
     assert "all scores of the batch are" in said[0]
 
@@ -103,7 +106,7 @@ def test_scores_near_one_that_rank_nothing_are_said_once() -> None:
 def test_a_network_that_has_not_learned_yet_has_not_collapsed() -> None:
     assert looks(CollapseMonitor(), [UNRANKED] * 50) == []
     monitor = CollapseMonitor()
-    monitor.look_at_start(RANKED, LABELS)
+    monitor.look_at_start(Ranking.of(RANKED, LABELS))
     assert len(looks(monitor, [UNRANKED] * 50)) == 1
 
 
@@ -121,7 +124,7 @@ def test_constant_scores_are_said_after_some_looks() -> None:
 
 def test_batches_that_say_little_do_not_judge() -> None:
     monitor = CollapseMonitor(unranked_patience=2)
-    monitor.look_at_start(RANKED, LABELS)
+    monitor.look_at_start(Ranking.of(RANKED, LABELS))
     same_batch = [partial(monitor.look, 3, UNRANKED, LABELS, {})] * 5
     few_positives = (torch.arange(40) < 9).int()
     few = [partial(monitor.look, step, torch.linspace(0, 1, 40), few_positives, {}) for step in range(4, 9)]
@@ -159,7 +162,7 @@ def test_small_healthy_validation_parts_raise_no_alarm() -> None:
     false_alarms = 0
     for _ in range(40):
         monitor = CollapseMonitor()
-        monitor.look_at_start(RANKED, LABELS)
+        monitor.look_at_start(Ranking.of(RANKED, LABELS))
         aucs = [
             float(binary_partial_auc(torch.randn(132, generator=generator) + labels, labels))
             for _ in range(30)
@@ -199,7 +202,7 @@ def test_large_steps_collapse_a_two_way_run_unless_they_are_clipped(
             schedule="cosine",
             **clipping,
         )
-        run = trainer(tmp_path / name, max_epochs=5)
+        run = trainer(tmp_path / name, max_epochs=5, callbacks=[CollapseMonitor()])
         said[name] = collapses_said([partial(run.fit, module, datamodule=data)])
         pauc[name] = float(run.callback_metrics["val/pauc"])
     assert len(said["free"]) == 1
@@ -217,7 +220,16 @@ def test_a_run_at_chance_on_the_validation_part_says_so(tmp_path: Path) -> None:
     for name, net in nets.items():
         module = CE(backbone=net, learning_rate=0.0)
         said[name] = collapses_said(
-            [partial(fit, module, tmp_path / name, max_epochs=5, limit_train_batches=1)]
+            [
+                partial(
+                    fit,
+                    module,
+                    tmp_path / name,
+                    max_epochs=5,
+                    limit_train_batches=1,
+                    callbacks=[CollapseMonitor()],
+                )
+            ]
         )
     assert said["good"] == []
     assert len(said["bad"]) == 1
@@ -229,7 +241,7 @@ def test_the_monitor_sees_the_whole_validation_part(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(CollapseMonitor, "look_at_validation", lambda _, step, ranking: seen.append(ranking))
     data = digits(eval_batch_size=50)
     module = CE(backbone=small_net(), learning_rate=0.1)
-    fit(module, tmp_path, data, max_epochs=2)
+    fit(module, tmp_path, data, max_epochs=2, num_sanity_val_steps=2, callbacks=[CollapseMonitor()])
     part = data.dataset("val")
     batch = part.__getitems__(range(len(part)))
     with torch.no_grad():
