@@ -42,7 +42,7 @@ class TrainingScores(NamedTuple):
 
     scores: Tensor
     target: Tensor
-    index: Tensor
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which is not needed here
 
 
 class _Batches(NamedTuple):
@@ -74,8 +74,8 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
         return None
     rank_zero_info("Scoring the training set to initialise the objective's variables in closed form ...")
     distributed.share_buffers(module.backbone)
-    empty = at_least_float32(torch.empty(0, dtype=module.dtype, device=module.device))
-    parts = [(empty, empty.long(), empty.long())]  # a process may have no sample
+    empty = next(module.backbone.parameters()).detach().new_empty(0)
+    parts = [(at_least_float32(empty), empty.long(), empty.long())]  # a process may have no sample
     with _as_in_validation(trainer), _evaluation_mode(module.backbone):
         n_done = 0
         for batch in shown_progress(trainer, batches.loader, "Scoring the training set"):

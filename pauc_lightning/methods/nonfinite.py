@@ -76,7 +76,7 @@ def check_batch(logits: Tensor, sample: Sample, train_size: int | None) -> None:
             return
     not_finite = ~logits.isfinite().all()
     is_bad = not_finite | not_labels(labels).any()
-    if index is not None:
+    if index is not None and train_size is not None:
         is_bad = is_bad | ((index < 0) | (index >= train_size)).any()
     found = _last_rank_of_worst(is_bad)
     if found is None:
@@ -87,7 +87,7 @@ def check_batch(logits: Tensor, sample: Sample, train_size: int | None) -> None:
     raise NotFinite("a score", found[1], bool(not_finite), logits.sigmoid())
 
 
-def check_evaluation(loss: Tensor, scores: Tensor, gradients: Sequence[Tensor]) -> None:
+def check_evaluation(loss: Tensor, scores: Tensor, gradients: list[Tensor]) -> None:
     """Refuse, on all processes together, a loss or a gradient that is not finite.
 
     Args:

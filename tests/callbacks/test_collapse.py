@@ -255,6 +255,30 @@ def test_the_monitor_sees_the_whole_validation_part(tmp_path: Path, monkeypatch:
     assert (seen[-1].n_pos, seen[-1].n_neg) == (len(positive), len(negative))
 
 
+def test_a_resumed_run_neither_forgets_a_collapse_nor_warns_of_it_again(tmp_path: Path) -> None:
+    net = small_net()
+    nn.init.zeros_(net.get_parameter("3.weight"))
+    whole, first, second = CollapseMonitor(), CollapseMonitor(), CollapseMonitor()
+    settings: dict[str, Any] = {"learning_rate": 0.0, "momentum": 0.0, "weight_decay": 0.0}
+    for monitor, limits, checkpoint, n_said in (
+        (whole, {"max_steps": 20}, None, 1),
+        (first, {"max_steps": 15}, None, 1),
+        (second, {"max_steps": 20}, tmp_path / "first.ckpt", 0),
+    ):
+        run = trainer(tmp_path, callbacks=[monitor], limit_val_batches=0, **limits)
+        module = CE(backbone=copy.deepcopy(net), **settings)
+        said = collapses_said([partial(run.fit, module, datamodule=digits(), ckpt_path=checkpoint)])
+        assert len(said) == n_said
+        run.save_checkpoint(tmp_path / "first.ckpt")
+    assert len(whole.collapses) == 1
+    assert second.collapses == whole.collapses
+    assert second.state_dict() == whole.state_dict()
+
+    again = trainer(tmp_path, callbacks=[second], limit_val_batches=0, max_steps=2)
+    again.fit(CE(backbone=small_net(), **settings), datamodule=digits())
+    assert second.collapses == []  # of a new fit
+
+
 class Negate(nn.Module):
     def forward(self, logits: Tensor) -> Tensor:
         return -logits

@@ -224,3 +224,40 @@ def test_all_processes_stop_together(tmp_path: Path) -> None:
         assert good[name][1], name
         assert bad[name][1], name
         assert [path.name for path in (tmp_path / name).iterdir()] == [f"nonfinite_step{BAD_STEP}_rank1.pt"]
+
+
+class Validated(Rows):
+    """The same rows as validation and test parts, two batches of them."""
+
+    def val_dataloader(self) -> DataLoader[tuple[Tensor, ...]]:
+        return DataLoader(TensorDataset(*self.columns), batch_size=N // 2)
+
+    test_dataloader = val_dataloader
+
+
+@pytest.mark.parametrize(
+    ("part", "with_index", "named"),
+    [
+        ("validation", True, f"of samples {BAD_NAMES} of"),
+        ("test", True, f"of samples {BAD_NAMES} of"),
+        ("validation", False, r"of samples 5, 9 \(numbered within the batch\) of"),
+    ],
+)
+def test_evaluated_samples_without_a_finite_score_are_named(
+    part: str, with_index: bool, named: str, tmp_path: Path
+) -> None:
+    run = trainer(tmp_path, callbacks=[])
+    evaluate = run.validate if part == "validation" else run.test
+    data = Validated(BAD, with_index=with_index)
+    with pytest.raises(
+        NonFiniteError,
+        match=rf"The scores {named} the {part} part are not finite.*; the inputs of samples .* are not finite: repair",
+    ):
+        evaluate(build("ce"), datamodule=data, verbose=False)
+
+    broken = build("ce")
+    torch.nn.init.constant_(broken.backbone.get_parameter("5.bias"), float("nan"))
+    with pytest.raises(
+        NonFiniteError, match=r"of samples .*\(32 in all\).* cannot be ranked: lower the step sizes"
+    ):
+        evaluate(broken, datamodule=Validated({}), verbose=False)
