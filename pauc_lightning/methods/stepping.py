@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -109,10 +109,8 @@ class Step:
         self._optimizer.zero_grad()
         torch.clear_autocast_cache()  # it may hold the weights as they were before the optimizer moved them
         is_last = n_done == self._n_evaluations - 1
-        with (
-            seeded(*self._seed_keys, device=self._module.device),
-            _frozen_batch_norm_statistics(self._module.backbone, frozen=not is_last),
-        ):
+        statistics = nullcontext() if is_last else _frozen_batch_norm_statistics(self._module.backbone)
+        with seeded(*self._seed_keys, device=self._module.device), statistics:
             loss, scores = self._evaluate(self._sample, n_done == 0)
             self._module.manual_backward(loss)
         self._evaluations.append(Evaluation(loss.detach(), scores))
@@ -147,11 +145,11 @@ def _unscale(optimizer: ASGDA, scaler: torch.amp.GradScaler) -> bool:
 
 
 @contextmanager
-def _frozen_batch_norm_statistics(module: nn.Module, frozen: bool) -> Iterator[None]:
-    """Normalise with the batch's statistics, but do not update the running ones if ``frozen``."""
+def _frozen_batch_norm_statistics(module: nn.Module) -> Iterator[None]:
+    """Normalise with the batch's statistics, but do not update the running ones."""
     layers = [
         layer
-        for layer in (module.modules() if frozen else ())
+        for layer in module.modules()
         if isinstance(layer, nn.modules.batchnorm._BatchNorm) and layer.track_running_stats
     ]
     for layer in layers:
