@@ -65,7 +65,7 @@ def test_the_share_of_a_class_is_not_empty_and_is_chosen_by_the_seed() -> None:
             _place = place
 
         batches = list(Placed(seed=seed, eval_batch_size=50).scoring_dataloader(share))
-        index = [number for batch in batches for number in batch.index.tolist()]
+        index = [number for batch in batches for number in batch.index.tolist()]  # type: ignore[union-attr]
         return index, sum(int(batch.target.sum()) for batch in batches)
 
     assert len(chosen(0, 1e-9)[0]) == 2
