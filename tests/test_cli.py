@@ -86,11 +86,12 @@ def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFix
         assert title in said
     assert (folder / "figures/test_roc.png").stat().st_size > 10_000
 
-    command = said[said.index("pauc test") :].split()[1:]
-    run(*command)
+    assert said.splitlines()[-1] == f"Next:  pauc predict {folder}"
+    run("test", folder)
+    assert capsys.readouterr().out.splitlines()[-1] == f"Next:  pauc predict {folder}"
     assert json.loads((folder / "test/version_0/test_metrics.json").read_text()) == numbers
 
-    run("predict", *command[1:])
+    run("predict", folder)
     with (folder / "predict/version_0/predictions.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(row["index"]) for row in rows] == DigitsLT().split.test.tolist()
@@ -99,7 +100,7 @@ def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFix
     value = binary_partial_auc(scores, labels, max_fpr=0.3)
     assert float(value) == pytest.approx(numbers["opauc_fpr0.3"], abs=1e-7)
 
-    run("validate", *command[1:])
+    run("validate", folder)
     assert (folder / "validate/version_0/val_metrics.json").is_file()
 
 
@@ -123,6 +124,18 @@ def test_a_resumed_run_goes_on_in_its_directory(capsys: pytest.CaptureFixture[st
     assert [path.name for path in Path("runs/DigitsLT-CE").iterdir()] == ["version_0"]
 
 
+def test_settings_that_change_in_the_middle_of_a_run_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1")
+    folder = Path("runs/DigitsLT-CE/version_0")
+    run("resume", folder, "--trainer.max_epochs=2", "--data.num_workers=0", "--test_best=true")
+    assert "warning" not in capsys.readouterr().err
+    run("resume", folder, "--trainer.max_epochs=3", "--data.batch_size=32", "--seed_everything=7")
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: "))
+    assert "data.batch_size is 32 instead of 128" in line
+    assert "seed_everything is 7 instead of 0" in line
+    assert "max_epochs" not in line
+
+
 def files_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
 
@@ -134,6 +147,7 @@ def test_a_resume_that_is_refused_changes_nothing(capsys: pytest.CaptureFixture[
     before = files_of(folder)
     for option, words in {
         "--trainer.max_epochs=1": "`trainer.max_epochs=1`, but the run has done 2 epochs already",
+        "--trainer.max_epohcs=4": "`pauc resume`. Did you mean `--trainer.max_epochs`?",
         "--model.backbone.hidden=[3]": "does not fit CE",
         "--model=AUCM": "`model=AUCM`, but",
         "--data.seed=5": "the data are not those that the run was trained on: parts",

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+import yaml
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
@@ -26,12 +28,16 @@ from pauc_lightning.callbacks import (
     RunCheckpoint,
     RunInterrupted,
 )
+from pauc_lightning.callbacks.progress import RunProgress
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import mistakes, report
+from pauc_lightning.cli.configs import read_config
+from pauc_lightning.cli.continued import changed_settings, describe_changes
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, held, release
 from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
+from pauc_lightning.cli.signals import sigterm_raises
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.loggers import RunLogger
@@ -60,12 +66,13 @@ class PaucCLI(LightningCLI):
             subclass_mode_data=True,
             seed_everything_default=0,
             parser_class=PaucArgumentParser,
-            parser_kwargs={"prog": "pauc"},
+            parser_kwargs={"prog": f"pauc {command}"},
             # The data modules shard by themselves: stratified in training, unpadded in evaluation.
             trainer_defaults={
                 "use_distributed_sampler": False,
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
+                "enable_model_summary": False,  # one line says what is trained
                 "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor()],
             },
             auto_configure_optimizers=False,
@@ -126,8 +133,10 @@ class PaucCLI(LightningCLI):
         if not path or path in ("hpc", "registry"):
             return
         checkpoint = read_checkpoint(path, to_resume=self.config["subcommand"] == "fit")
-        if self._continued_run() is not None:
+        run = self._continued_run()
+        if run is not None:
             self._first_step = int(checkpoint["global_step"])
+            self._say_what_differs(run)
         asked, asked_method = self._model_arguments(), self._method()
         super()._parse_ckpt_path()
         used, method = self._model_arguments(), self._method()
@@ -146,6 +155,16 @@ class PaucCLI(LightningCLI):
                 "instead of --ckpt_path.",
                 file=sys.stderr,
             )
+
+    def _say_what_differs(self, run: RunDirectory) -> None:
+        """Warn of settings that were changed in the middle of a run: it is promised to continue exactly otherwise."""
+        if not run.config.is_file() or not is_main_process():
+            return
+        parser = self._parser(str(self.config["subcommand"]))
+        now = yaml.safe_load(parser.dump(self._subcommand_config(), skip_none=False, skip_validation=True))
+        changes = changed_settings(read_config(run.config), now)
+        if changes:
+            print(f"warning: {describe_changes(changes)}", file=sys.stderr)
 
     def _subcommand_config(self) -> Namespace:
         subcommand = self.config.get("subcommand")
@@ -177,7 +196,12 @@ class PaucCLI(LightningCLI):
         """Add the loggers, the run's own first: its directory is the run's."""
         trainer = self._get(self.config_init, "trainer")
         if trainer.get("logger") in (None, True):
-            kwargs["logger"] = self._loggers()
+            kwargs["logger"] = False if self._writes_elsewhere_only() else self._loggers()
+        callbacks = trainer.get("callbacks") or []
+        callbacks = callbacks if isinstance(callbacks, list) else [callbacks]
+        is_shown = trainer.get("enable_progress_bar") is not False and not trainer.get("barebones")
+        if is_shown and not any(isinstance(callback, ProgressBar) for callback in callbacks):
+            self.trainer_defaults["callbacks"].append(RunProgress())
         plugins = trainer.get("plugins") or []
         plugins = plugins if isinstance(plugins, list) else [plugins]
         if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
@@ -186,6 +210,10 @@ class PaucCLI(LightningCLI):
             return super().instantiate_trainer(**kwargs)
         except (ValueError, TypeError, RuntimeError, ImportError) as error:
             raise InputError(f"The Trainer cannot be built with these settings: {error}") from error
+
+    def _writes_elsewhere_only(self) -> bool:
+        """Whether ``predict --output FILE`` needs no folder in the run, which may be read-only then."""
+        return self.subcommand == "predict" and os.path.isabs(self._get(self.config, "predictions").filename)
 
     def _loggers(self) -> list[Logger]:
         own = self._run_logger()
@@ -207,13 +235,18 @@ class PaucCLI(LightningCLI):
         resumed = self._continued_run()
         if resumed is not None:
             return RunLogger(resumed.path, first_step=self._first_step)
-        checkpoint = self._get(self.config, "ckpt_path")
-        run = RunDirectory.of_checkpoint(Path(checkpoint)) if checkpoint else None
-        if self.subcommand != "fit" and run is not None:
-            return RunLogger(run.path / str(self.subcommand), claim_version)
+        evaluated = self._evaluated_run()
+        if self.subcommand != "fit" and evaluated is not None:
+            return RunLogger(evaluated / str(self.subcommand), claim_version)
         return RunLogger(
             Path(os.path.abspath(self._get(self.config, "run_dir"))) / self._run_name(), claim_version
         )
+
+    def _evaluated_run(self) -> Path | None:
+        """The directory of the run whose checkpoint is given."""
+        checkpoint = self._get(self.config, "ckpt_path")
+        run = RunDirectory.of_checkpoint(Path(checkpoint)) if checkpoint else None
+        return run.path if run is not None else None
 
     def _continued_run(self) -> RunDirectory | None:
         """The run to go on with: that of a `last.ckpt`. Other checkpoints begin a new run, which overwrites nothing."""
@@ -224,10 +257,14 @@ class PaucCLI(LightningCLI):
 
     # ------------------------------------------------------------------ the commands and their closing words
 
+    def before_fit(self) -> None:
+        """Say in one line what is trained."""
+        report.before_fit(self.model, self.datamodule)
+
     def fit(self, **kwargs: Any) -> None:
         """Train; a run that is refused leaves no directory, one that is stopped says how to go on."""
         try:
-            with self._alone_in_its_directory():
+            with sigterm_raises(), self._alone_in_its_directory():
                 self.trainer.fit(**kwargs)
         except RunInterrupted as stopped:
             self._stop(stopped.signum)
@@ -269,18 +306,21 @@ class PaucCLI(LightningCLI):
         if not is_main_process():
             raise SystemExit(0)  # any other status makes Lightning kill the main process while it still saves
         checkpoint = self.trainer.checkpoint_callback
-        folder = checkpoint.dirpath if isinstance(checkpoint, RunCheckpoint) else None
-        report.after_interruption(Path(folder or "."), signal.Signals(signum).name)
+        folder = Path((checkpoint.dirpath if isinstance(checkpoint, RunCheckpoint) else None) or ".")
+        if not (folder / "last.ckpt").is_file():
+            self._release_directory()
+        report.after_interruption(folder, signal.Signals(signum).name)
         raise SystemExit(128 + signum)
 
     def after_fit(self) -> None:
         """Say where things are and what to type next; test the best checkpoint if asked to."""
         checkpoint = self.trainer.checkpoint_callback
         is_validated = isinstance(checkpoint, RunCheckpoint) and bool(checkpoint.best_model_path)
-        if self._get(self.config, "test_best") and is_validated:
+        is_tested = bool(self._get(self.config, "test_best")) and is_validated
+        if is_tested:
             self.trainer.test(self.model, datamodule=self.datamodule, ckpt_path="best", verbose=False)
-            self.after_test()
-        report.after_fit(self.trainer, self.model, self._first_step)
+            report.after_evaluation(self.trainer, self.model, self.datamodule, "test")
+        report.after_fit(self.trainer, self.model, self._first_step, is_tested)
 
     def test(self, **kwargs: Any) -> None:
         """Test without Lightning's own table; ours follows."""
@@ -289,7 +329,7 @@ class PaucCLI(LightningCLI):
 
     def after_test(self) -> None:
         """Print and keep the table of the test part."""
-        report.after_evaluation(self.trainer, self.model, self.datamodule, "test")
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "test", self._evaluated_run())
 
     def predict(self, **kwargs: Any) -> None:
         """Predict; the scores go to a file and not to memory."""
@@ -303,7 +343,7 @@ class PaucCLI(LightningCLI):
 
     def after_validate(self) -> None:
         """Print and keep the table of the validation part."""
-        report.after_evaluation(self.trainer, self.model, self.datamodule, "val")
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "val", self._evaluated_run())
 
 
 def _attribute_reader(name: str) -> Any:

@@ -110,8 +110,13 @@ def _silence_other_peoples_noise() -> None:
         "ignore", message=r"LightningCLI's args parameter"
     )  # the arguments are ours to translate
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_is_not_advertisement)
+    warnings.filterwarnings(
+        "ignore", message=r"The number of training batches .* smaller than the logging interval"
+    )
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_is_worth_reading)
 
 
-def _is_not_advertisement(record: logging.LogRecord) -> bool:
-    return "litlogger" not in record.getMessage()
+def _is_worth_reading(record: logging.LogRecord) -> bool:
+    """Not an advertisement, not hardware that is missing, not that the end has been reached, which the report says."""
+    text = record.getMessage()
+    return not ("litlogger" in text or "available: False" in text or text.startswith("`Trainer.fit` stopped"))

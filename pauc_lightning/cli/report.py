@@ -10,12 +10,32 @@ from lightning.pytorch import LightningDataModule, Trainer
 
 from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint
 from pauc_lightning.cli.runs import relative
+from pauc_lightning.distributed import is_main_process
 from pauc_lightning.files import write_text
 from pauc_lightning.methods import PartialAUCModule
 
 
-def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int) -> None:
-    """Say where the results are and what to type next."""
+def before_fit(model: PartialAUCModule, data: LightningDataModule) -> None:
+    """Say what is trained."""
+    backbone = model.backbone
+    parameters = sum(parameter.numel() for parameter in backbone.parameters())
+    if is_main_process():
+        print(
+            f"Training {type(model).__name__} for {model.region.title} on {type(data).__name__}: "
+            f"{type(backbone).__name__}, {parameters:,} parameters",
+            flush=True,
+        )
+
+
+def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tested: bool) -> None:
+    """Say where the results are and what to type next.
+
+    Args:
+        trainer: The Trainer that has trained.
+        model: The method.
+        first_step: The step at which a resumed run went on; 0 for a new one.
+        is_tested: Whether the best model has been tested already.
+    """
     directory = relative(trainer.log_dir or ".")  # asks all ranks
     checkpoint = trainer.checkpoint_callback
     if not trainer.is_global_zero or not isinstance(checkpoint, RunCheckpoint):
@@ -35,7 +55,11 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int) -> Non
         print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
     print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
     which = [] if best else ["--ckpt_path", "last"]
-    print(f"Next:  {shlex.join(['pauc', 'test', directory, *which])}")
+    _print_next("predict" if is_tested else "test", directory, *which)
+
+
+def _print_next(*command: str) -> None:
+    print(f"Next:  {shlex.join(['pauc', *command])}")
 
 
 def _title(monitor: str | None, model: PartialAUCModule) -> str:
@@ -46,8 +70,22 @@ def _title(monitor: str | None, model: PartialAUCModule) -> str:
     return titles.get(str(monitor), str(monitor))
 
 
-def after_evaluation(trainer: Trainer, model: PartialAUCModule, data: LightningDataModule, part: str) -> None:
-    """Print the table of the test or validation part and keep its numbers beside it."""
+def after_evaluation(
+    trainer: Trainer,
+    model: PartialAUCModule,
+    data: LightningDataModule,
+    part: str,
+    run: Path | None = None,
+) -> None:
+    """Print the table of the test or validation part and keep its numbers beside it.
+
+    Args:
+        trainer: The Trainer that has evaluated.
+        model: The method.
+        data: Its data.
+        part: test or val.
+        run: The run that was evaluated, if the command ends here: then it says what to type next.
+    """
     metrics = {
         key.removeprefix(f"{part}/"): float(value)
         for key, value in trainer.callback_metrics.items()
@@ -72,6 +110,8 @@ def after_evaluation(trainer: Trainer, model: PartialAUCModule, data: LightningD
         if isinstance(callback, EvaluationFigures):
             for path in callback.paths:
                 print(f"  figure      {relative(path)}")
+    if run is not None:
+        _print_next("predict" if part == "test" else "test", relative(run))
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:

@@ -19,7 +19,7 @@ class RunConfig(SaveConfigCallback):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Write config.yaml, all of it or nothing, on the main process; a resumed run keeps its own until it trains."""
         directory = trainer.log_dir  # asks all ranks
-        if self.already_saved or directory is None:
+        if self.already_saved or directory is None or (stage == "predict" and not trainer.loggers):
             return
         self.already_saved = True
         if not trainer.is_global_zero:

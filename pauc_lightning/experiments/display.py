@@ -10,10 +10,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from pauc_lightning.durations import in_words
 from pauc_lightning.experiments.board import Board, Finished
 from pauc_lightning.experiments.cells import Run
 from pauc_lightning.experiments.table import COLLAPSED, FAILED, Table
-from pauc_lightning.experiments.timing import in_words
 
 _PER_SECOND = 4
 _BAR_WIDTH = 24

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pauc_lightning.durations import in_words
+
 
 @dataclass(frozen=True)
 class TimeLeft:
@@ -65,16 +67,3 @@ class Stopwatch:
         is_first_known = bool(expected) and expected[0] is not None
         already = min(running, known[0]) if is_first_known else 0.0
         return TimeLeft(sum(known) - already, len(known) == len(expected))
-
-
-def in_words(seconds: float) -> str:
-    """Write a duration for people.
-
-    Example:
-        >>> in_words(0.4), in_words(75), in_words(150), in_words(9000)
-        ('1 s', '75 s', '2 min', '2 h 30 min')
-    """
-    if seconds < 120:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

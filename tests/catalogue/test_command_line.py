@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib.font_manager  # noqa: F401  # writes its cache now, not into the HOME of a test
 import pytest
 from catalogue.sentences import check_said, contents
 
@@ -81,7 +80,6 @@ CASES = {
         pauc("benchmark metric --max-fp=3", "`--max_fp`", "Did you mean `--max_fpr`?"),
         pauc("benchmark metric --psoitives=3", "`--psoitives`", "Did you mean `--positives`?"),
         pauc("configs --pth", "`--pth`", "Did you mean `--path`?"),
-        pauc("resume --trainer.max-epohcs=3 --help", "Did you mean `--trainer.max_epochs`?"),
         pauc("test --ckpt-pth=x --data=DigitsLT", "`--ckpt_pth`", "Did you mean `--ckpt_path`?", "pauc test"),
         pauc("validate --trainer.devics=1", "Did you mean `--trainer.devices`?", "pauc validate"),
         pauc("predict --prediction.filename=x", "Did you mean `--predictions.filename`?"),

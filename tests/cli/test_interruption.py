@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 STOPPER = """
 import signal
 from lightning.pytorch import Callback
+from pauc_lightning.data import DigitsLT
 
 class StopAt(Callback):
     def __init__(self, step: int, signum: int, times: int = 1) -> None:
@@ -26,6 +27,10 @@ class StopAt(Callback):
         if trainer.global_step == self.step:
             for _ in range(self.times):
                 signal.raise_signal(self.signum)
+
+class Slow(DigitsLT):
+    def prepare_data(self):
+        signal.raise_signal(signal.SIGTERM)
 """
 
 
@@ -95,6 +100,16 @@ def test_a_second_signal_stops_at_once(capsys: pytest.CaptureFixture[str]) -> No
     assert "Go on with:  pauc resume runs/parts/version_0" in said
     last = torch.load("runs/parts/version_0/checkpoints/last.ckpt", weights_only=True)
     assert last["global_step"] == 5  # that of the last epoch's end: step 7 had begun
+
+
+def test_a_run_that_is_stopped_before_training_leaves_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """SIGTERM while data were prepared used to end the process at once, and leave an empty version_0."""
+    with pytest.raises(SystemExit) as stopped:
+        fit("early", "--data=stopper.Slow")
+    assert stopped.value.code == 128 + signal.SIGTERM
+    assert "Stopped by SIGTERM, before there was anything to save." in capsys.readouterr().out
+    assert not Path("runs").exists()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_signal_that_the_process_ignores_stays_ignored() -> None:

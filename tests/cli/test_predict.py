@@ -121,6 +121,16 @@ def test_the_same_rows_get_the_same_scores_without_label_and_without_the_others(
     np.testing.assert_allclose(tail["score"], of_the_part["score"][::-2], rtol=1e-6)
 
 
+def test_scores_that_go_elsewhere_leave_the_run_as_it_was(run: Path, tmp_path: Path) -> None:
+    """The run may be read-only: it used to get a folder for nothing."""
+    patients()[:30].to_csv(tmp_path / "new.csv", index=False)
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    predict(run, input=tmp_path / "new.csv", output=tmp_path / "scores.csv")
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+    assert len(scores(tmp_path / "scores.csv")) == 30
+    assert not Path("config.yaml").exists()
+
+
 def test_what_is_unusual_is_said_once(run: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     frame = patients().assign(comment="x")[:40].drop(columns="patient")
     frame.loc[:2, "city"] = "Paris"
@@ -159,7 +169,7 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
     old = frame.assign(age=["old", *frame["age"][1:]])
     frame.to_csv(tmp_path / "good.csv", index=False)
     (tmp_path / "mine.csv").write_text("mine")
-    before = len(list((run / "predict").iterdir()))
+    before = sorted(run.rglob("*"))
     for name, table, message in (
         (
             "lacking",
@@ -187,7 +197,7 @@ def test_mistakes_end_in_a_sentence_and_write_nothing(
     assert "`--input` needs a value" in refused(capsys, run, "--input")
     assert (tmp_path / "mine.csv").read_text() == "mine"
     assert not list(tmp_path.glob("scores.*"))
-    assert len(list((run / "predict").iterdir())) == before
+    assert sorted(run.rglob("*")) == before
     predict(run, "--overwrite", **good, output=tmp_path / "mine.csv", id="city")
     assert list(scores(tmp_path / "mine.csv").columns) == ["index", "city", "label", "score"]
 

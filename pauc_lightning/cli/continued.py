@@ -1,0 +1,65 @@
+"""Settings of a continued run: what the checkpoint decides, and what differs from the run so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_WITHOUT_EFFECT = (
+    *("config", "ckpt_path", "run_dir", "run_name", "test_best", "wandb", "wandb_project", "weights_only"),
+    *("checkpoint", "figures", "predictions"),
+    *(
+        "trainer.max_epochs",
+        "trainer.max_steps",
+        "trainer.max_time",
+        "trainer.min_epochs",
+        "trainer.min_steps",
+    ),
+    *("trainer.log_every_n_steps", "trainer.logger", "trainer.callbacks", "trainer.profiler"),
+    *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.enable_checkpointing"),
+    *("trainer.default_root_dir", "trainer.enable_autolog_hparams", "trainer.fast_dev_run"),
+    *("data.num_workers", "data.eval_batch_size", "data.predict_part", "data.predict_input"),
+    *("data.path", "data.root", "data.preprocessing", "data.id_column"),
+    "model",
+)
+"""Settings that may change without changing the weights, and the model's, which the checkpoint decides."""
+
+
+def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Settings that differ from those the run was trained with so far, with both values.
+
+    Args:
+        before: The run's settings, as in its config.yaml.
+        now: Those of the command.
+
+    Example:
+        >>> before = {"seed_everything": 0, "data": {"class_path": "DigitsLT", "init_args": {"batch_size": 128}}}
+        >>> now = {"seed_everything": 0, "data": {"class_path": "DigitsLT", "init_args": {"batch_size": 32}}}
+        >>> changed_settings(before, now)
+        {'data.batch_size': (128, 32)}
+    """
+    old, new = dict(_flat(before)), dict(_flat(now))
+    return {
+        key: (old[key], value)
+        for key, value in new.items()
+        if key in old and old[key] != value and not _has_no_effect(key)
+    }
+
+
+def describe_changes(changes: Mapping[str, tuple[Any, Any]]) -> str:
+    """One line that says what is different from now on."""
+    listed = ", ".join(f"{key} is {new} instead of {old}" for key, (old, new) in changes.items())
+    return f"the run continues with other settings: {listed}. It does not end as the uninterrupted run would have."
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        key = prefix if name == "init_args" else f"{prefix}.{name}".lstrip(".")
+        if isinstance(value, Mapping):
+            yield from _flat(value, key)
+        else:
+            yield key, value
+
+
+def _has_no_effect(key: str) -> bool:
+    return any(key == name or key.startswith(f"{name}.") for name in _WITHOUT_EFFECT)
