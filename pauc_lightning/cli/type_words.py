@@ -24,7 +24,8 @@ def accepted(types: str) -> str:
         return f"{REGIONS}, or null"
     names = dict.fromkeys(literals(types))
     words = [f"one of {', '.join(names)}"] if names else []
-    classes = re.findall(r"<class '([\w.]+)'>", types)
+    # "a number or null", whatever order the release of jsonargparse lists the members of a Union in
+    classes = sorted(re.findall(r"<class '([\w.]+)'>", types), key="NoneType".__eq__)
     words += [_TYPES.get(name, f"a {name.rpartition('.')[2]}") for name in classes]
     if re.search(r"\b(list|tuple|Sequence|Iterable)\[", types):
         words.append(_TYPES["list"])
