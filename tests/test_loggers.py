@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from pauc_lightning.cli import main
 from pauc_lightning.loggers import RunLogger
 
 
@@ -94,3 +95,15 @@ def test_a_new_run_claims_its_directory_once_and_only_when_it_is_needed(tmp_path
     assert claims == [tmp_path / "name"]
     assert logger.is_claimed
     assert rows(tmp_path / "name/version_3")[0]["train/loss"] == "1.0"
+
+
+def test_a_logger_of_the_user_comes_on_top_of_the_runs_own(tmp_path: Path) -> None:
+    options = f"--run_dir={tmp_path / 'runs'} --trainer.logger=CSVLogger --trainer.logger.save_dir={tmp_path / 'mine'}"
+    short = (
+        "--trainer.max_epochs=1 --trainer.accelerator=cpu --model.warmup_epochs=1 --figures.every_n_epochs=0"
+    )
+    main(["fit", "-c", "digits", "-c", "ce", *options.split(), *short.split()])
+    run = tmp_path / "runs/DigitsLT-CE/version_0"
+    assert (run / "checkpoints/last.ckpt").is_file()
+    own, mine = rows(run), rows(tmp_path / "mine/lightning_logs/version_0")
+    assert [row["val/pauc"] for row in own] == [row["val/pauc"] for row in mine]

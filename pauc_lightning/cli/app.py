@@ -193,10 +193,13 @@ class PaucCLI(LightningCLI):
             raise InputError(mistakes.not_built(error)) from error
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """Add the loggers, the run's own first: its directory is the run's."""
+        """Add the loggers, the run's own first: its directory is the run's. Loggers of the user come after it."""
         trainer = self._get(self.config_init, "trainer")
-        if trainer.get("logger") in (None, True):
+        given = trainer.get("logger")
+        if given in (None, True):
             kwargs["logger"] = False if self._writes_elsewhere_only() else self._loggers()
+        elif given is not False:
+            kwargs["logger"] = [*self._loggers(), *(given if isinstance(given, list) else [given])]
         callbacks = trainer.get("callbacks") or []
         callbacks = callbacks if isinstance(callbacks, list) else [callbacks]
         is_shown = trainer.get("enable_progress_bar") is not False and not trainer.get("barebones")
