@@ -1,11 +1,16 @@
-"""What the documentation quotes is what the files say."""
+"""What the documentation quotes is what the files say, and what it shows runs."""
 
 from __future__ import annotations
 
 import re
+import runpy
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pauc_lightning.cli import main
 
 ROOT = Path(__file__).parent.parent
 QUOTED = re.findall(
@@ -28,3 +33,54 @@ def test_the_example_is_complete() -> None:
 @pytest.mark.parametrize(("path", "text"), QUOTED, ids=[path for path, _ in QUOTED])
 def test_quoted_files_are_current(path: str, text: str) -> None:
     assert text == (ROOT / path).read_text(), f"docs/adding-a-method.md quotes {path}: bring it up to date"
+
+
+PAGES = ("tutorial", "own-backbone", "logging", "trained-model")
+SHORT = (
+    "--trainer.max_epochs=4",
+    "--model.warmup_epochs=1",
+    "--trainer.accelerator=cpu",
+    "--figures.every_n_epochs=0",
+)
+ELSEWHERE = (
+    "compare",
+    "TimmModel",
+    "TensorBoardLogger",
+    "loggers.yaml",
+)  # tested there, or need another package
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The language and the text of each code block of a page."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run(command: str) -> None:
+    """What a reader types, with fewer epochs."""
+    words = shlex.split(command)
+    if words[0] == "python":
+        runpy.run_path(words[1])
+    elif words[0] == "pauc" and not any(name in command for name in ELSEWHERE):
+        main([*words[1:], *(SHORT if words[1] == "fit" else ())])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_reader_can_follow_the_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty directory: files are saved under the name in their first line, the rest is run in order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    names: dict[str, Any] = {}
+    for language, text in blocks(page):
+        file = re.match(r"# (\S+\.(?:py|yaml))\n", text)
+        if file is not None:
+            (tmp_path / file[1]).write_text(text)
+        elif language == "python":
+            exec(compile(text, f"docs/{page}.md", "exec"), names)
+        elif language == "sh":
+            for command in text.replace("\\\n", " ").splitlines():
+                run(command)
+    if page == "tutorial":
+        test = names["test"]
+        stopped = test.score >= names["threshold"]
+        assert stopped[test.label == 1].mean() > 0.4 > 0.1 > stopped[test.label == 0].mean()

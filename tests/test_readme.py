@@ -1,4 +1,4 @@
-"""What the README shows works as shown."""
+"""What the README shows works as shown, and pages link to what exists."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 def test_the_plain_loop_runs_and_ranks(capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,13 +20,13 @@ def test_the_plain_loop_runs_and_ranks(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_files_that_are_linked_exist() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_config_files_that_are_named_exist() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in PAGES:
         for target in re.findall(r"configs/[\w/.-]+\.yaml", page.read_text()):
             assert (ROOT / target).exists(), f"{page.name} names {target}"

@@ -22,7 +22,7 @@ Scale = Literal["ratio", "area", "mcclish"]
 class PartialAUCBounds(NamedTuple):
     """A partial AUC computed from binned scores, and bounds of the exact one.
 
-    Args:
+    Attributes:
         value: The partial AUC when the scores of one bin are taken as equal.
         lower: The smallest value that the exact scores can have.
         upper: The largest value that the exact scores can have.
