@@ -104,6 +104,7 @@ class Comparison:
             self._failures[cell] = f"not run, because its {cell.warm_up.title}, failed."
             display.finished(board.finish(Outcome(failure=self._failures[cell])))
             return
+        said = Said("")
         try:
             said = self._fit(cell)
             outcome = self._finish(cell)
@@ -113,7 +114,9 @@ class Comparison:
                 if self._is_main:
                     self.directory.withdraw_note()
                 raise InputError(str(error)) from error
-            said = error.said if isinstance(error, RunFailed) else Said(f"{error}\n")
+            said = (
+                error.said if isinstance(error, RunFailed) else Said(f"{said.text}{error}\n", said.warnings)
+            )
             self._failures[cell] = f"{str(error).rstrip('.')}. Its log is {self.directory.log(cell)}."
             outcome = Outcome(failure=self._failures[cell])
         except RunStopped as stopped:
