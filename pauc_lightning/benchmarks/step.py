@@ -44,7 +44,7 @@ def _steps(images: Tensor, target: Tensor) -> dict[str, Step]:
             value: Tensor = objective(network(images).squeeze(1).sigmoid(), target)
             return value
 
-        return _step(ASGDA(groups, lr=0.01, iota_descent=iota, iota_ascent=iota), loss)
+        return _step(ASGDA(groups, lr=0.01, k=1.0, m=500.0, iota_descent=iota, iota_ascent=iota), loss)
 
     return {
         "cross-entropy, SGD": sgd(),

@@ -11,6 +11,7 @@ from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
 from pauc_lightning.cli.command_help import class_page, command_page
+from pauc_lightning.cli.configs import given_configs, read_config
 from pauc_lightning.cli.kinds import load_known_classes
 from pauc_lightning.cli.pages import show_page
 from pauc_lightning.cli.settings import LINKED_FROM_DATA
@@ -37,6 +38,22 @@ class PaucArgumentParser(LightningArgumentParser):
         self._given = list(args or ())
         namespace: Namespace = super().parse_args(args, *more, **kwargs)
         return namespace
+
+    def get_defaults(self, *args: Any, **kwargs: Any) -> Namespace:
+        """The defaults; a method whose settings are given before its name is some method, of unknown defaults.
+
+        jsonargparse would fill in all defaults of the base class and keep them once the method is named: with
+        ``--model.backbone=MLPScorer --model=PAUCI``, PAUCI would train without the clipping that is its own default.
+        """
+        defaults: Namespace = super().get_defaults(*args, **kwargs)
+        if "model" in defaults and defaults.model is None and self._is_model_given():
+            defaults["model.class_path"] = "pauc_lightning.methods.PartialAUCModule"
+        return defaults
+
+    def _is_model_given(self) -> bool:
+        return any(argument.startswith("--model") for argument in self._given) or any(
+            "model" in read_config(path) for path in given_configs(self._given)
+        )
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong and what was probably meant, and exit with status 2."""

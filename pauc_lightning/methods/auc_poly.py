@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_lightning.methods.auc_weighted import AUCWeightedMethod
+from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.objectives import AUCPolyLoss
 
 
 class AUCPoly(AUCWeightedMethod):
-    """The pairwise risk with polynomial weights on hard instances (Yang et al. 2021), trained by SGD.
-
-    How far the loss looks is set by ``gamma``, not by the region, which only selects one-way or two-way weights, the
-    model and the reports.
+    """The pairwise risk with polynomial weights on hard instances (Yang et al., ICML 2021), trained by SGD.
 
     Args:
         gamma: Exponent of the weights: large looks at the hardest instances only. The paper tries 0.03 to 5.
-        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k. The
-            classes should be apart by then: scores that are all 0 have no weight, and so no loss.
-        kwargs: See the arguments shared by all methods.
+        kwargs: See the arguments shared by AUC-poly and AUC-exp.
     """
 
-    def __init__(self, *, gamma: float = 1.0, unweighted_epochs: int = 20, **kwargs: Any) -> None:
+    def __init__(self, *, gamma: float = default_of(AUCPolyLoss, "gamma"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = AUCPolyLoss(self.region.is_two_way, gamma, unweighted_epochs)
+        self.objective = AUCPolyLoss(self.region.max_fpr, self.region.min_tpr, gamma=gamma)

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
-from pauc_lightning.methods.pairwise import PairwiseMethod
+from pauc_lightning.arguments import check_integer
+from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.objectives.auc_weighted import AUCWeightedObjective
 
 
-class AUCWeightedMethod(PairwiseMethod):
-    """A pairwise risk with soft weights, trained by SGD after the warm-up."""
+class AUCWeightedMethod(PartialAUCModule):
+    """A pairwise risk with soft weights, trained by SGD after the warm-up.
+
+    The weights' ``gamma`` decides how far the loss looks, not the region, which only selects one-way or two-way
+    weights, the model and the reports.
+
+    Args:
+        unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k, which it
+            tries from 3 to 20. The classes should be apart by then: scores that are all 0 have no weight, and so no
+            loss.
+        kwargs: See the arguments shared by all methods.
+    """
 
     objective: AUCWeightedObjective
 
+    def __init__(self, *, unweighted_epochs: int = 20, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_integer("unweighted_epochs", unweighted_epochs, at_least=0)
+        self.unweighted_epochs = unweighted_epochs
+
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
-        """Tell the objective the epoch, with every batch: a run resumed within an epoch sees no epoch start."""
-        self.objective.set_epoch(self.current_epoch - self.warmup_epochs)
+        """Switch the weights on when their epoch has come; with every batch, as a resumed run sees no epoch start."""
+        self.objective.is_weighted = self.current_epoch - self.warmup_epochs >= self.unweighted_epochs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, get_args
 
 import torch
@@ -23,6 +22,7 @@ from pauc_lightning.methods.length import check_epochs, check_schedule_ends, che
 from pauc_lightning.methods.ranking import Ranking
 from pauc_lightning.methods.schedule import Schedule, set_step_sizes
 from pauc_lightning.methods.stepping import Evaluation, Step
+from pauc_lightning.objectives import CELoss, Objective
 from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.region import Region
 
@@ -30,8 +30,8 @@ from pauc_lightning.region import Region
 class PartialAUCModule(EvaluatedModule):
     """A backbone trained for a corner of the ROC curve.
 
-    A method is a subclass that sets ``self.objective`` (a module called as ``objective(scores, target, index,
-    normalizer)``) and may override :meth:`configure_method_optimizer`, :meth:`compute_loss`, :meth:`before_loss`,
+    A method is a subclass that sets ``self.objective`` (an :class:`~pauc_lightning.objectives.Objective`) and may
+    override :meth:`configure_method_optimizer`, :meth:`compute_loss`, :meth:`before_loss`,
     :meth:`initialize_objective` and :meth:`diagnostics`. The steps themselves are taken in
     :mod:`pauc_lightning.methods.stepping`.
 
@@ -54,9 +54,7 @@ class PartialAUCModule(EvaluatedModule):
         input_shape: Shape of one input. Filled in from the data by the command line.
     """
 
-    objective: nn.Module
-    needs_index: bool = False
-    """Whether the method keeps state per training sample, and so needs batches of (input, label, index)."""
+    objective: Objective
     closed_form_start: bool = False
     """Whether :meth:`initialize_objective` is called with the scores of the training set after the warm-up."""
     start_ranking: Ranking | None = None
@@ -107,6 +105,7 @@ class PartialAUCModule(EvaluatedModule):
         self.init_weights = init_weights
         self.prior = prior
         self.train_size = train_size
+        self._cross_entropy = CELoss()
         self.register_buffer("objective_initialized", torch.tensor(False))
         self._step: Step | None = None
         self._is_objective_ready = False
@@ -117,19 +116,20 @@ class PartialAUCModule(EvaluatedModule):
 
     def configure_method_optimizer(self) -> Optimizer:
         """The optimizer after the warm-up; stepped once per batch with a closure."""
-        return self._sgd(self.parameters_to_train())
+        return self._sgd([{"params": self.parameters_to_train()}, *self.objective.param_groups()])
 
     def compute_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> Tensor:
-        """The method's loss of one batch, a scalar. ``scores`` are sigmoid outputs of shape ``(B,)``."""
-        loss: Tensor = self.objective(scores, target, index=index, normalizer=self._normalizer(target))
+        """The method's loss of one batch, a scalar. ``scores`` are what the objective takes, of shape ``(B,)``."""
+        normalizer = None if self.objective.exchanges_scores else self._normalizer(target)
+        loss: Tensor = self.objective(scores, target, index, normalizer)
         return loss
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Called once per batch with the detached scores, before the first evaluation of the loss."""
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Values to log beside the loss, such as the objective's auxiliary variables."""
-        return {}
+        """Values to log beside the loss: the objective's variables."""
+        return self.objective.variables()
 
     def suspicious_bounds(self) -> dict[str, Tensor]:
         """Which variables are at a bound where they should not stay, for the collapse warning."""
@@ -137,6 +137,7 @@ class PartialAUCModule(EvaluatedModule):
 
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """Called once, after the warm-up, with the scores of the training set, if :attr:`closed_form_start`."""
+        self.objective.initialize_(scores, target, index)
 
     # ------------------------------------------------------------------ set-up
 
@@ -146,7 +147,7 @@ class PartialAUCModule(EvaluatedModule):
 
     def configure_optimizers(self) -> list[Optimizer]:
         """The warm-up's SGD (if there is a warm-up), then the method's optimizer."""
-        warmup = [self._sgd(self.parameters_to_train())] if self.warmup_epochs > 0 else []
+        warmup = [self._sgd([{"params": self.parameters_to_train()}])] if self.warmup_epochs > 0 else []
         return [*warmup, self.configure_method_optimizer()]
 
     def setup(self, stage: str) -> None:
@@ -158,22 +159,21 @@ class PartialAUCModule(EvaluatedModule):
             return
         check_trainable(self.backbone)
         check_epochs(type(self).__name__, self.warmup_epochs, self.trainer)
-        objective = getattr(self, "objective", None)
         prior = getattr(getattr(self.trainer, "datamodule", None), "prior", None)
-        if objective is not None and prior is not None and hasattr(objective, "prior"):
+        if prior is not None:
             # The data module knows the number of processes only now, and a batch has a whole number of positives.
-            objective.prior = prior
+            self.objective.prior = prior
         # DDP would copy these buffers from rank 0 at every forward: O(training set) instead of O(batch).
         self._ddp_params_and_buffers_to_ignore = [
-            f"objective.{name}" for name in getattr(objective, "per_instance_buffers", ())
+            f"objective.{name}" for name in self.objective.per_instance_buffers
         ]
 
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
         load_initial_weights(self.backbone, path)
 
-    def _sgd(self, parameters: list[nn.Parameter]) -> Optimizer:
-        return SGD(parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
+    def _sgd(self, groups: list[dict[str, Any]]) -> Optimizer:
+        return SGD(groups, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
 
     # ------------------------------------------------------------------ training
 
@@ -198,7 +198,7 @@ class PartialAUCModule(EvaluatedModule):
         if not self.is_warming_up and not self._is_objective_ready:
             self._prepare_objective()
         sample = Sample.from_batch(batch)
-        if self.needs_index and sample.index is None:
+        if self.objective.needs_index and sample.index is None:
             raise InputError(
                 f"{type(self).__name__} keeps a weight for every training sample and needs to know which is which: "
                 "return (input, label, index) from your Dataset, index being the argument of __getitem__."
@@ -225,31 +225,29 @@ class PartialAUCModule(EvaluatedModule):
 
     def _evaluate_cross_entropy(self, sample: Sample, is_first: bool) -> Evaluation:
         logits = self._checked_logits(sample)
-        loss = nn.functional.binary_cross_entropy_with_logits(
-            logits, sample.target.to(logits.dtype), reduction="sum"
-        ) / self._normalizer(sample.target)
+        with values_are_checked():
+            loss: Tensor = self._cross_entropy(
+                logits, sample.target, normalizer=self._normalizer(sample.target)
+            )
         # The objective's variables do not take part yet, but DDP wants every parameter in the graph.
-        unused = [parameter.sum() for parameter in self._objective_parameters()]
+        unused = [parameter.sum() for parameter in self.objective.parameters()]
         loss = loss + 0.0 * torch.stack(unused).sum() if unused else loss
         return Evaluation(loss, logits.detach().sigmoid())
 
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Evaluation:
-        scores = self._checked_logits(sample).sigmoid()
-        detached = scores.detach()
+        logits = self._checked_logits(sample)
+        scores = logits.detach().sigmoid()
         with values_are_checked():
             if is_first:
-                self.before_loss(detached, sample.target, sample.index)
-            return Evaluation(self.compute_loss(scores, sample.target, sample.index), detached)
+                self.before_loss(scores, sample.target, sample.index)
+            outputs = logits if self.objective.takes == "logits" else logits.sigmoid()
+            return Evaluation(self.compute_loss(outputs, sample.target, sample.index), scores)
 
     def _checked_logits(self, sample: Sample) -> Tensor:
         """Return the logits in float32 at least; a batch that must not reach the objective is refused on all ranks."""
         logits = at_least_float32(self(sample.input))
-        nonfinite.check_batch(logits, sample, self.train_size if self.needs_index else None)
+        nonfinite.check_batch(logits, sample, self.train_size if self.objective.needs_index else None)
         return logits
-
-    def _objective_parameters(self) -> Iterator[nn.Parameter]:
-        objective = getattr(self, "objective", None)
-        return iter(()) if objective is None else objective.parameters()
 
     def _normalizer(self, target: Tensor) -> Tensor | float:
         """Return the ranks' mean batch size: dividing by it makes averaged gradients those of the union batch."""

@@ -1,12 +1,11 @@
-"""Binary cross-entropy, the baseline that ignores the region."""
+"""CE: binary cross-entropy, the baseline that ignores the region."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pauc_lightning.data.sample import Sample
 from pauc_lightning.methods.base import PartialAUCModule
-from pauc_lightning.methods.stepping import Evaluation
+from pauc_lightning.objectives import CELoss
 
 
 class CE(PartialAUCModule):
@@ -20,6 +19,4 @@ class CE(PartialAUCModule):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.warmup_epochs = 0
-
-    def _evaluate_method(self, sample: Sample, is_first: bool) -> Evaluation:
-        return self._evaluate_cross_entropy(sample, is_first)
+        self.objective = CELoss(self.region.max_fpr, self.region.min_tpr)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from pauc_lightning.methods.pairwise import PairwiseMethod
+from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.objectives import MBLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
 
-class MB(PairwiseMethod):
-    """The partial-AUC risk with the region selected within each mini-batch (Kar et al. 2014), trained by SGD.
+class MB(PartialAUCModule):
+    """The partial-AUC risk with the region selected within each mini-batch (Kar et al., NeurIPS 2014), trained by SGD.
 
     Args:
         surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, "logistic" is log(1 + exp(-s)).
         kwargs: See the arguments shared by all methods.
     """
 
-    def __init__(self, *, surrogate: SurrogateName = "squared", **kwargs: Any) -> None:
+    def __init__(self, *, surrogate: SurrogateName = default_of(MBLoss, "surrogate"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.objective = MBLoss(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)

@@ -9,9 +9,11 @@ from torch.optim import Optimizer
 
 from pauc_lightning.arguments import check_flag, check_number
 from pauc_lightning.methods.base import PartialAUCModule
-from pauc_lightning.methods.nonfinite import check_training_scores
+from pauc_lightning.methods.defaults import default_of
+from pauc_lightning.methods.schedule import Schedule
 from pauc_lightning.objectives.minimax import BOXES, MinimaxObjective
 from pauc_lightning.optim import ASGDA
+from pauc_lightning.optim.asgda import ASCENT_FACTOR
 
 
 class MinimaxMethod(PartialAUCModule):
@@ -21,18 +23,19 @@ class MinimaxMethod(PartialAUCModule):
         descent_lr: Step size of the backbone; the paper's nu.
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
             network that has nearly fitted the training data has large gradients at the few selected instances, and
-            one step too long saturates all scores, from where there is no way back.
+            a single step that is too long saturates all scores, from which training does not recover.
         variable_lr: Step size of a, b, s and s'; null takes `descent_lr`.
         ascent_lr: Step size of gamma; the paper's lambda. null takes a sixteenth of `variable_lr`: gamma must be
-            slower than the thresholds, or they go round in circles.
+            slower than the thresholds, or they oscillate.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
         m: Offset of the step count in eta.
         iota_descent: How fast the estimators of the descent gradients forget; the paper's iota_1. They keep
-            1 - iota eta^2 of the past, at least nothing: a large value turns variance reduction off, which deep
-            networks need at useful step sizes.
+            max(0, 1 - iota eta^2) of the past; large values disable variance reduction, as deep networks require.
         iota_ascent: How fast the estimators of the ascent gradients forget; the paper's iota_2.
         closed_form_start: Whether a, b, gamma, s and s' (and stored weights) start at their optimum for the
             scores after the warm-up, rather than at fixed values.
+        schedule: How the step sizes of the warm-up, and again those of the method, change while it lasts: "constant",
+            or "cosine" from their full size down to zero.
         kwargs: See the arguments shared by all methods.
     """
 
@@ -41,18 +44,19 @@ class MinimaxMethod(PartialAUCModule):
     def __init__(
         self,
         *,
-        descent_lr: float = 0.5,
+        descent_lr: float = default_of(ASGDA, "lr"),
         gradient_clip_norm: float | None = 1.0,
-        variable_lr: float | None = 0.5,
-        ascent_lr: float | None = None,
-        k: float = 2.0,
-        m: float = 10.0,
-        iota_descent: float = 50.0,
-        iota_ascent: float = 50.0,
+        variable_lr: float | None = default_of(ASGDA, "lr"),
+        ascent_lr: float | None = default_of(ASGDA, "lr_ascent"),
+        k: float = default_of(ASGDA, "k"),
+        m: float = default_of(ASGDA, "m"),
+        iota_descent: float = default_of(ASGDA, "iota_descent"),
+        iota_ascent: float = default_of(ASGDA, "iota_ascent"),
         closed_form_start: bool = True,
+        schedule: Schedule = "cosine",
         **kwargs: Any,
     ) -> None:
-        super().__init__(gradient_clip_norm=gradient_clip_norm, **kwargs)
+        super().__init__(gradient_clip_norm=gradient_clip_norm, schedule=schedule, **kwargs)
         for name, value in (
             ("descent_lr", descent_lr),
             ("variable_lr", variable_lr),
@@ -67,7 +71,7 @@ class MinimaxMethod(PartialAUCModule):
         check_flag("closed_form_start", closed_form_start)
         self.descent_lr = descent_lr
         self.variable_lr = descent_lr if variable_lr is None else variable_lr
-        self.ascent_lr = self.variable_lr / 16 if ascent_lr is None else ascent_lr
+        self.ascent_lr = self.variable_lr * ASCENT_FACTOR if ascent_lr is None else ascent_lr
         self.k = k
         self.m = m
         self.iota_descent = iota_descent
@@ -87,12 +91,6 @@ class MinimaxMethod(PartialAUCModule):
             iota_descent=self.iota_descent,
             iota_ascent=self.iota_ascent,
         )
-
-    def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
-        """Start the variables at their optimum for the warm-up's scores."""
-        if self.closed_form_start:
-            check_training_scores(scores, index)
-            self.objective.initialize_(scores, target, index)
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Remember the batch for the diagnostics."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.objectives import PAUCILoss
 from pauc_lightning.objectives.minimax import Constraint
@@ -21,7 +22,12 @@ class PAUCI(MinimaxMethod):
     """
 
     def __init__(
-        self, *, kappa: float = 2.0, omega: float = 0.0, constraint: Constraint = "projection", **kwargs: Any
+        self,
+        *,
+        kappa: float = default_of(PAUCILoss, "kappa"),
+        omega: float = default_of(PAUCILoss, "omega"),
+        constraint: Constraint = default_of(PAUCILoss, "constraint"),
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.objective = PAUCILoss(

@@ -7,19 +7,21 @@ from typing import Any
 from torch.optim import SGD, Optimizer
 
 from pauc_lightning.arguments import check_number
-from pauc_lightning.methods.pairwise import StatefulPairwiseMethod
+from pauc_lightning.methods.base import PartialAUCModule
+from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.objectives import SOPASLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
 
-class SOPAS(StatefulPairwiseMethod):
-    """The partial-AUC risk softened by a Kullback-Leibler penalty (Zhu et al. 2022), trained by SGD.
+class SOPAS(PartialAUCModule):
+    """The partial-AUC risk softened by a Kullback-Leibler penalty (Zhu et al., ICML 2022), trained by SGD.
 
-    How far the loss looks is set by the temperatures, not by the region, which only selects one-way or two-way
-    weights, the model and the reports.
+    The temperatures decide how far the loss looks, not the region, which only selects one-way or two-way weights, the
+    model and the reports.
 
     Args:
-        lambda_: Temperature over the negatives: small looks at the highest-scored ones only.
+        lambda_: Temperature over the negatives: small looks at the highest-scored ones only. The paper tries 0.1, 1
+            and 10.
         tau: Temperature over the positives: small looks at the lowest-scored ones only; two-way only.
         u_rate: Rate of each positive's moving average; the paper's beta_0.
         w_rate: Rate of the moving average over the positives; two-way only.
@@ -32,20 +34,21 @@ class SOPAS(StatefulPairwiseMethod):
     def __init__(
         self,
         *,
-        lambda_: float = 1.0,
-        tau: float = 1.0,
-        u_rate: float = 0.9,
-        w_rate: float = 0.9,
+        lambda_: float = default_of(SOPASLoss, "lambda_"),
+        tau: float = default_of(SOPASLoss, "tau"),
+        u_rate: float = default_of(SOPASLoss, "u_rate"),
+        w_rate: float = default_of(SOPASLoss, "w_rate"),
         gradient_rate: float = 0.9,
-        surrogate: SurrogateName = "squared",
+        surrogate: SurrogateName = default_of(SOPASLoss, "surrogate"),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_number("gradient_rate", gradient_rate, above=0, at_most=1, hint="the paper uses 0.9")
         self.gradient_rate = gradient_rate
         self.objective = SOPASLoss(
-            self.required_train_size(),
-            two_way=self.region.is_two_way,
+            self.region.max_fpr,
+            self.region.min_tpr,
+            train_size=self.train_size,
             lambda_=lambda_,
             tau=tau,
             u_rate=u_rate,

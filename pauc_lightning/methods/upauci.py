@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.objectives import UPAUCILoss
 from pauc_lightning.objectives.minimax import Constraint
@@ -30,27 +31,26 @@ class UPAUCI(MinimaxMethod):
     def __init__(
         self,
         *,
-        omega: float = 0.5,
-        weights: Weights = "closed_form",
-        c_step: float = 1.0,
-        constraint: Constraint = "projection",
+        omega: float = default_of(UPAUCILoss, "omega"),
+        weights: Weights = default_of(UPAUCILoss, "weights"),
+        c_step: float = default_of(UPAUCILoss, "c_step"),
+        constraint: Constraint = default_of(UPAUCILoss, "constraint"),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.needs_index = weights == "ascent"
         self.objective = UPAUCILoss(
             self.region.max_fpr,
             self.region.min_tpr,
+            train_size=self.train_size,
             prior=self.prior,
             omega=omega,
             constraint=constraint,
             weights=weights,
-            train_size=self.train_size,
             c_step=c_step,
         )
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Ascend on the visited samples' stored weights, once per batch."""
         super().before_loss(scores, target, index)
-        if index is not None and self.needs_index:
+        if index is not None and self.objective.needs_index:
             self.objective.ascend_(scores, target, index)

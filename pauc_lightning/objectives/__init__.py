@@ -4,6 +4,8 @@ from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
 from pauc_lightning.objectives.auc_exp import AUCExpLoss
 from pauc_lightning.objectives.auc_m import AUCMLoss
 from pauc_lightning.objectives.auc_poly import AUCPolyLoss
+from pauc_lightning.objectives.base import Objective
+from pauc_lightning.objectives.ce import CELoss
 from pauc_lightning.objectives.mb import MBLoss
 from pauc_lightning.objectives.minimax import MinimaxObjective
 from pauc_lightning.objectives.pauci import PAUCILoss
@@ -16,8 +18,10 @@ __all__ = [
     "AUCExpLoss",
     "AUCMLoss",
     "AUCPolyLoss",
+    "CELoss",
     "MBLoss",
     "MinimaxObjective",
+    "Objective",
     "PAUCILoss",
     "SOPALoss",
     "SOPASLoss",

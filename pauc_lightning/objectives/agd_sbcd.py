@@ -1,4 +1,4 @@
-"""AGD-SBCD: average of the top losses per positive, thresholds by block coordinate descent."""
+"""AGD-SBCD: the average of the largest losses per positive, with thresholds by block coordinate descent."""
 
 from __future__ import annotations
 
@@ -7,37 +7,52 @@ from torch import Tensor
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
+from pauc_lightning.objectives.inner_loops import InnerLoops
 from pauc_lightning.objectives.mb import partial_risk
 from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
 from pauc_lightning.objectives.sopa import weigh_above
 from pauc_lightning.objectives.surrogate import SurrogateName, get_surrogate
-from pauc_lightning.optim.agd_sbcd import InnerLoops
 from pauc_lightning.region import Region
 
 
 class AGDSBCDLoss(StatefulPairwiseObjective):
-    """The objective's part of AGD-SBCD (Yao, Lin and Yang 2022): loss and thresholds of an inner iteration.
+    """AGD-SBCD's loss: the average of the largest pair losses, with a threshold per positive; one-way only.
 
     With one threshold λ_i per positive (initially 0) and p_ij = 1[ℓ_ij > λ_i], iteration t of loop k computes
 
         loss = mean_ij p_ij ℓ_ij,        λ_i ← λ_i − c_λ/(k + 1) · (β − mean_j p_ij).
 
-    When the loop ends the thresholds, too, are set to the mean of the loop's T_k new iterates (unvisited
+    When the loop ends, the thresholds, too, are set to the mean of the loop's T_k new iterates (unvisited
     thresholds count with the value they have). T_k is known, so the mean costs no more than the visits: a
     step made in iteration t is part of T_k − t of the T_k iterates. Train it with
-    :class:`pauc_lightning.optim.AGDSBCDOptimizer` and the same ``loops``.
+    :class:`pauc_lightning.optim.AGDSBCDOptimizer`, which advances :attr:`loops`.
 
     An index that occurs twice in a batch makes two steps, both computed at the state before the batch and
     added up. In ``eval()`` mode the loss is β times the batch's exact partial risk, which is what the loss above
     becomes at thresholds that select the ⌊βn₋⌋ largest losses.
 
+    Reference: Yao, Lin and Yang, "Large-scale Optimization of Partial AUC in a Range of False Positive Rates",
+    NeurIPS 2022, https://arxiv.org/abs/2203.01505.
+
+    Tuning: the published loops of 50, 200, 450, ... batches suit long runs; lower ``first_loop`` if an epoch has few
+    batches.
+
     Args:
-        train_size: Number of training samples.
         max_fpr: Largest false-positive rate that counts; the paper's beta.
-        loops: The position that the optimizer advances.
         min_tpr: Must be 0: the method is one-way.
+        train_size: Number of training samples.
         threshold_lr: c_λ of the thresholds' step size; the authors use the network's c for it.
-        surrogate: Pairwise loss: ``logistic``, the authors' choice, or ``squared``.
+        first_loop: T₀, batches in the first inner loop; the authors use 50, and loop k has T₀ (k + 1)².
+        surrogate: Loss of a pair with score gap s: ``squared`` is (1 − s)², as for all methods of the paper's
+            comparison; ``logistic`` is log(1 + e^{−s}), the authors' choice.
+
+    Attributes:
+        loops: Where the inner loops stand.
+
+    Example:
+        >>> from pauc_lightning.optim import AGDSBCDOptimizer
+        >>> network, loss_fn = torch.nn.Linear(5, 1), AGDSBCDLoss(max_fpr=0.3, train_size=100)
+        >>> optimizer = AGDSBCDOptimizer(network.parameters(), loss_fn.loops)
     """
 
     lambda_: Tensor
@@ -45,35 +60,35 @@ class AGDSBCDLoss(StatefulPairwiseObjective):
 
     def __init__(
         self,
-        train_size: int,
         max_fpr: float,
-        loops: InnerLoops,
         min_tpr: float = 0.0,
+        *,
+        train_size: int | None,
         threshold_lr: float = 0.1,
-        surrogate: SurrogateName = "logistic",
+        first_loop: int = 50,
+        surrogate: SurrogateName = "squared",
     ) -> None:
-        super().__init__(train_size)
-        self.region = Region(max_fpr, min_tpr)
+        super().__init__(Region(max_fpr, min_tpr), train_size)
         if self.region.is_two_way:
             raise InputError(
                 f"AGD-SBCD is defined for one-way regions only, got min_tpr={min_tpr!r}: use "
                 "min_tpr=0, or another method for the two-way partial AUC, for example PAUCI or SOPA."
             )
-        if not isinstance(loops, InnerLoops):
-            raise InputError(
-                f"`loops` must be the InnerLoops that the optimizer advances, got {loops!r}: make one and give it to "
-                "both."
-            )
         check_number("threshold_lr", threshold_lr, at_least=0)
-        self.per_instance_buffers = ("lambda_", "lambda_mean")
-        self.loops = loops
+        self.loops = InnerLoops(first_loop)
         self.threshold_lr = threshold_lr
         self.surrogate = get_surrogate(surrogate)
-        self.register_buffer("lambda_", torch.zeros(train_size))
-        self.register_buffer("lambda_mean", torch.zeros(train_size))
+        n = self.required_train_size()
+        self.register_buffer("lambda_", torch.zeros(n))
+        self.register_buffer("lambda_mean", torch.zeros(n))
+
+    @property
+    def per_instance_buffers(self) -> tuple[str, ...]:
+        """The thresholds, and the means that the current loop will set them to."""
+        return ("lambda_", "lambda_mean")
 
     def before_visit(self) -> None:
-        """A loop starts where the last one's mean is, whether or not its first batch has pairs."""
+        """Start a loop at the last one's mean, whether or not its first batch has pairs."""
         if self.loops.t == 0:
             self.lambda_.copy_(self.lambda_mean)
 

@@ -6,19 +6,26 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.objectives.auc_weighted import AUCWeightedObjective
+from pauc_lightning.region import Region
 
 
 class AUCExpLoss(AUCWeightedObjective):
-    """AUC-exp (Yang et al. 2021): φ(t) = 1 − e^{−γt}.
+    """AUC-exp: the weighted pairwise risk with φ(t) = 1 − e^{−γt}.
+
+    Reference: Yang, Xu, Bao, He, Cao and Huang, "When All We Need is a Piece of the Pie: A Generic Framework for
+    Optimizing Two-way Partial AUC", ICML 2021, https://proceedings.mlr.press/v139/yang21k.html.
+
+    Tuning: a smaller gamma looks at fewer, harder instances. Separate the classes first, by a warm-up or with
+    ``is_weighted = False``.
 
     Args:
-        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
+        max_fpr: Largest false-positive rate that counts; ``gamma`` decides how far the loss looks, not this.
+        min_tpr: Smallest true-positive rate that counts; above 0 the positives are weighted as well.
         gamma: Sharpness of the weight; the paper tries 8 to 30.
-        unweighted_epochs: Epochs with all weights 1, the paper's E_k; needs ``set_epoch`` at every epoch's start.
     """
 
-    def __init__(self, two_way: bool = False, gamma: float = 8.0, unweighted_epochs: int = 0) -> None:
-        super().__init__(two_way, gamma, unweighted_epochs)
+    def __init__(self, max_fpr: float = 1.0, min_tpr: float = 0.0, *, gamma: float = 8.0) -> None:
+        super().__init__(Region(max_fpr, min_tpr), gamma)
 
     def phi(self, t: Tensor) -> Tensor:
         """1 − e^{−γt}."""

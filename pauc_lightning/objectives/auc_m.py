@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pauc_lightning.arguments import check_number, check_prior
-from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.checks import as_batch, check_labels, check_normalizer, check_scores
+from pauc_lightning.arguments import check_number
+from pauc_lightning.objectives.base import Objective, check_both_classes, scalar, with_step_sizes
+from pauc_lightning.region import Region
 
 
-class AUCMLoss(nn.Module):
-    """The saddle-point objective of Ying et al. 2016 (AUC-M), blind to the region.
+class AUCMLoss(Objective):
+    """AUC-M: the squared risk of the whole AUC as a saddle-point problem, without pairs.
 
     With p the fraction of positives, the mean over the batch of
 
@@ -21,9 +21,17 @@ class AUCMLoss(nn.Module):
 
     minimised over the network, a and b, maximised over α. Its saddle value is p(1−p) (R − 1), R being the mean
     of (1 − (f⁺ − f⁻))² over all pairs; there a and b are the classes' mean scores and α = b − a. It is a sum
-    over instances: nothing is exchanged between processes.
+    over instances: nothing is exchanged between processes. It does not look at the region.
+
+    Reference: Ying, Wen and Lyu, "Stochastic Online AUC Maximization", NeurIPS 2016,
+    https://papers.nips.cc/paper/6065-stochastic-online-auc-maximization.
+
+    Tuning: one step size for the network and the three variables is a good start; call :meth:`initialize_` after a
+    warm-up rather than letting a and b travel.
 
     Args:
+        max_fpr: Largest false-positive rate that counts; the loss does not use it.
+        min_tpr: Smallest true-positive rate that counts; the loss does not use it.
         prior: Fraction p of positives in the training batches (the sampler's, not the data set's); left out,
             each batch's own.
         a: Initial a.
@@ -32,39 +40,24 @@ class AUCMLoss(nn.Module):
     """
 
     def __init__(
-        self, prior: float | None = None, a: float = 0.0, b: float = 0.0, alpha: float = 0.0
+        self,
+        max_fpr: float = 1.0,
+        min_tpr: float = 0.0,
+        *,
+        prior: float | None = None,
+        a: float = 0.0,
+        b: float = 0.0,
+        alpha: float = 0.0,
     ) -> None:
-        super().__init__()
-        check_prior(prior)
+        super().__init__(Region(max_fpr, min_tpr), prior=prior)
         for name, value in (("a", a), ("b", b), ("alpha", alpha)):
             check_number(name, value)
-        self.prior = prior
-        self.a = nn.Parameter(torch.tensor(float(a)))
-        self.b = nn.Parameter(torch.tensor(float(b)))
-        self.alpha = nn.Parameter(torch.tensor(float(alpha)))
+        self.a = scalar(a)
+        self.b = scalar(b)
+        self.alpha = scalar(alpha)
 
-    def forward(
-        self,
-        scores: Tensor,
-        target: Tensor,
-        index: Tensor | None = None,
-        normalizer: Tensor | float | None = None,
-    ) -> Tensor:
-        """The objective of a batch, a scalar: descend on the network, a, b and ascend on alpha.
-
-        A batch without positives, or without negatives, is legal: that part contributes zero.
-
-        Args:
-            scores: Scores in [0, 1] (the sigmoid of the logits), shape [batch]. Half precision is widened.
-            target: 1 for positives, 0 for negatives, shape [batch].
-            index: Not used; every objective is called alike.
-            normalizer: What the sum over the instances is divided by; left out, the batch size. On several
-                processes give the mean of their batch sizes (and a fixed ``prior``): the average of the
-                processes' gradients is then the gradient of the union batch.
-        """
-        f, y = _checked(scores, target)
-        check_normalizer(normalizer)
-        normalizer = max(len(f), 1) if normalizer is None else normalizer
+    def loss(self, f: Tensor, y: Tensor, index: Tensor | None, normalizer: Tensor | float) -> Tensor:
+        """The objective of a batch: descend on the network, a, b and ascend on alpha."""
         p = y.sum() / max(len(y), 1) if self.prior is None else self.prior
         from_a, from_b, push = f - self.a, f - self.b, 2 * (1 + self.alpha) * f
         positive = (1 - p) * y * (from_a * from_a - push)
@@ -72,27 +65,23 @@ class AUCMLoss(nn.Module):
         return (positive + negative).sum() / normalizer - p * (1 - p) * self.alpha * self.alpha
 
     @torch.no_grad()
-    def initialize_(self, scores: Tensor, target: Tensor) -> None:
+    def initialize_(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> None:
         """Set a, b and alpha to their optimum for fixed scores, such as those after a warm-up."""
-        f, y = _checked(scores, target)
-        if not 0 < int(y.sum()) < len(y):
-            raise InputError(
-                f"`target` must hold both classes, got {int(y.sum())} positives of {len(y)} labels: "
-                "initialise from the whole training set."
-            )
+        f, y, _ = self.checked(scores, target, index, uses_index=False)
+        check_both_classes(y)
         self.a.copy_(f[y > 0].mean())
         self.b.copy_(f[y == 0].mean())
         self.alpha.copy_(self.b - self.a)
 
     def param_groups(self, lr: float | None = None, lr_ascent: float | None = None) -> list[dict[str, Any]]:
-        """The objective's groups for ``torch.optim.SGD``: a and b descend, alpha ascends, neither decays.
+        """The groups for ``torch.optim.SGD``: a and b descend, alpha ascends, neither decays.
 
         Args:
             lr: Step size of a and b; left out, the optimizer's.
             lr_ascent: Step size of alpha; left out, the optimizer's.
 
         Example:
-            >>> network, loss_fn = nn.Linear(5, 1), AUCMLoss(prior=0.1)
+            >>> network, loss_fn = torch.nn.Linear(5, 1), AUCMLoss(prior=0.1)
             >>> sgd = torch.optim.SGD([{"params": network.parameters()}, *loss_fn.param_groups()], lr=0.01)
             >>> [group["maximize"] for group in sgd.param_groups]
             [False, False, True]
@@ -101,19 +90,4 @@ class AUCMLoss(nn.Module):
             {"params": [self.a, self.b], "weight_decay": 0.0},
             {"params": [self.alpha], "weight_decay": 0.0, "maximize": True},
         ]
-        for group, step in zip(groups, (lr, lr_ascent), strict=True):
-            if step is not None:
-                group["lr"] = step
-        return groups
-
-    def variables(self) -> dict[str, Tensor]:
-        """a, b and alpha, detached, for logging."""
-        return {name: parameter.detach() for name, parameter in self.named_parameters(recurse=False)}
-
-
-def _checked(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores in float32 at least, and labels as numbers of the same type."""
-    f, y = as_batch(scores, target, None)
-    check_scores(f, in_unit_interval=True)
-    check_labels(y)
-    return f, y
+        return with_step_sizes(groups, lr, lr_ascent)

@@ -1,4 +1,4 @@
-"""AUC-poly and AUC-exp: soft weights that grow towards the hard instances."""
+"""What AUC-poly and AUC-exp share: soft weights that grow towards the hard instances."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from pauc_lightning.arguments import check_flag, check_integer, check_number
+from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.pairwise import PairwiseObjective
 from pauc_lightning.objectives.surrogate import get_surrogate
+from pauc_lightning.region import Region
 
 
 def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Tensor) -> Tensor:
@@ -33,42 +34,35 @@ def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Te
 
 
 class AUCWeightedObjective(PairwiseObjective):
-    """What AUC-poly and AUC-exp (Yang et al. 2021) share; they differ in the weight φ.
+    """The squared risk over all pairs, with hard instances weighted by φ; subclasses say what φ is.
 
-    loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) for TPAUC or v⁺ = 1 for
-    OPAUC. The gradient flows through the weights. Scores must lie in [0, 1]; outside, φ is held at 0's value.
+    loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) in a two-way region (TPAUC) or
+    v⁺ = 1 in a one-way region (OPAUC). The gradient flows through the weights. Scores must lie in [0, 1].
 
-    As φ(0) is 0 (or nearly), so is the loss of scores that are all 0: a minimum that training finds if the weights
-    begin before the classes are apart, hence ``unweighted_epochs``.
+    φ(0) is (nearly) 0, and so is the loss of scores that are all 0: training finds this useless minimum if the
+    weights begin before the classes are apart. Set :attr:`is_weighted` to False until then.
     """
 
-    def __init__(self, two_way: bool, gamma: float, unweighted_epochs: int) -> None:
-        super().__init__()
-        check_flag("two_way", two_way)
-        check_number("gamma", gamma, above=0, hint="see the class for the paper's values")
-        check_integer("unweighted_epochs", unweighted_epochs, at_least=0)
-        self.surrogate = get_surrogate("squared")
-        self.two_way = two_way
-        self.gamma = gamma
-        self.unweighted_epochs = unweighted_epochs
-        self.set_epoch(0)
+    is_weighted: bool = True
+    """Whether hard instances weigh more; False gives all pairs the weight 1. Change it at any time."""
 
-    def set_epoch(self, epoch: int) -> None:
-        """Say which epoch (from 0) begins: before ``unweighted_epochs`` all weights are 1."""
-        check_number("epoch", epoch)  # a warm-up's epochs are negative
-        self.weighting = epoch >= self.unweighted_epochs
+    def __init__(self, region: Region, gamma: float) -> None:
+        super().__init__(region)
+        check_number("gamma", gamma, above=0, hint="see the class for the paper's values")
+        self.surrogate = get_surrogate("squared")
+        self.gamma = gamma
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
         """The weighted risk over all pairs."""
         v_pos, v_neg = torch.ones_like(f_pos), torch.ones_like(f_neg)
-        if self.weighting:
+        if self.is_weighted:
             v_neg = self._weigh(f_neg)
-            if self.two_way:
+            if self.region.is_two_way:
                 v_pos = self._weigh(1 - f_pos)
         return weighted_squared_risk(f_pos, f_neg, v_pos, v_neg)
 
     def _weigh(self, t: Tensor) -> Tensor:
-        # Unlike clamp, this keeps the slope at t = 0.
+        # Rounding may leave t slightly below 0. Unlike clamp, this keeps the slope at t = 0.
         return self.phi(t.masked_fill(t < 0, 0.0))
 
     @abstractmethod

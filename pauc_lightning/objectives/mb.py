@@ -36,28 +36,33 @@ def partial_risk(f_pos: Tensor, f_neg: Tensor, region: Region, surrogate: Surrog
 
 
 class MBLoss(PairwiseObjective):
-    """The naive mini-batch objective (Kar et al. 2014): the region is selected within each batch.
+    """MB: the partial-AUC risk with the region selected within each mini-batch.
 
     OPAUC: the mean of ℓ(f⁺ − f⁻) over all positives and the ⌊β|B₋|⌋ highest-scored negatives of the batch.
-    TPAUC: only the ⌊α|B₊|⌋ lowest-scored positives. Small batches select other pairs than the whole data set
-    would: that bias is the method's, not the implementation's.
+    TPAUC: only the ⌊α|B₊|⌋ lowest-scored positives as well.
+
+    Reference: Kar, Narasimhan and Jain, "Online and Stochastic Gradient Methods for Non-decomposable Loss Functions",
+    NeurIPS 2014, https://arxiv.org/abs/1410.6776.
+
+    Tuning: use large batches. Small ones select other pairs than the whole data set would: that bias is the
+    method's, not the implementation's.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way loss.
         min_fpr: Smallest false-positive rate that counts, for a band of rates.
-        surrogate: Pairwise loss: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
+        surrogate: Loss of a pair with score gap s: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
     """
 
     def __init__(
         self,
         max_fpr: float,
         min_tpr: float = 0.0,
+        *,
         min_fpr: float = 0.0,
         surrogate: SurrogateName = "squared",
     ) -> None:
-        super().__init__()
-        self.region = Region(max_fpr, min_tpr, min_fpr)
+        super().__init__(Region(max_fpr, min_tpr, min_fpr))
         self.surrogate = get_surrogate(surrogate)
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from pauc_lightning.arguments import check_integer
 from pauc_lightning.distributed import gather, gather_with_grad
-from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.checks import as_batch, check_index, check_labels, check_scores
+from pauc_lightning.objectives.base import Objective
 from pauc_lightning.objectives.surrogate import Surrogate
+from pauc_lightning.region import Region
 
 # Pairs in one block of rows. On a CPU a block's few temporaries should stay in the cache (1 MiB each in
 # float32, measured fastest); an accelerator wants large kernels, and 32 MiB each keep it within 1 GiB, too.
@@ -100,70 +99,38 @@ def weighted_row_means(
     return means, statistics
 
 
-def gather_classes(
-    scores: Tensor, target: Tensor, index: Tensor | None, needs_unit_scores: bool, train_size: int
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The batch of all ranks, split: scores of the positives, of the negatives, indices of the positives.
+class PairwiseObjective(Objective):
+    """A loss over the pairs of a positive and a negative; a subclass writes :meth:`pair_loss`.
 
-    The pairs between ranks exist only if everybody sees all scores: they are gathered with their gradient, so
-    that N processes equal one process on the union batch. Scores in half precision are widened.
+    On several processes the batch is the union of the ranks' batches: pairs between ranks exist only if everybody
+    sees all scores, so they are gathered with their gradient, and N processes equal one process on the union batch.
+    ``normalizer`` is not used: the loss is a mean over pairs.
 
-    Args:
-        scores: Scores of this rank, shape [batch].
-        target: Its labels, 0 or 1, shape [batch].
-        index: Its samples' positions in the training set, shape [batch], where they are in use.
-        needs_unit_scores: Whether scores outside [0, 1] are refused.
-        train_size: Number of training samples, which the indices must be below.
-    """
-    f, y = as_batch(scores, target, index)
-    f, y = gather_with_grad(f), gather(y)
-    index = None if index is None else gather(index.long())
-    # Checked after the exchange: all ranks refuse a batch together, and none is left waiting for the others.
-    check_scores(f, needs_unit_scores)
-    check_labels(y)
-    if index is not None:
-        check_index(index, train_size)
-    is_positive = y == 1
-    return f[is_positive], f[~is_positive], None if index is None else index[is_positive]
-
-
-class PairwiseObjective(nn.Module, ABC):
-    """A loss over the pairs of a batch, called as ``objective(scores, target, index)``.
-
-    On several processes the batch is the union of the ranks' batches. A batch without positives or without
-    negatives has no pairs: the loss is 0, its gradient is 0, and no per-instance state changes. A batch with scores or
-    labels that cannot be used is refused before anything is written.
+    A batch without positives or without negatives has no pairs: the loss is 0, its gradient is 0, and no
+    per-instance state changes.
     """
 
+    exchanges_scores = True
     surrogate: Surrogate
-    train_size: int = 0
-    """Number of training samples, where there is state for each."""
 
-    def forward(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> Tensor:
-        """The loss of the batch.
+    @property
+    def needs_unit_scores(self) -> bool:
+        """Whether scores outside [0, 1] are refused; the logistic surrogate takes any."""
+        return self.surrogate.needs_unit_scores
 
-        Args:
-            scores: Scores in [0, 1] (the sigmoid of the logits), shape [batch]; with the logistic surrogate any.
-            target: 1 for positives, 0 for negatives, shape [batch].
-            index: Position of each sample in the training set, shape [batch]; used by objectives with
-                per-instance state while they train.
+    def exchange(self, f: Tensor, y: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The batches of all ranks, checked afterwards: all refuse a batch together, and none waits in vain."""
+        return gather_with_grad(f), gather(y), None if index is None else gather(index)
 
-        Returns:
-            A scalar.
-        """
-        index = self._index_in_use(index)
-        f_pos, f_neg, index = gather_classes(
-            scores, target, index, self.surrogate.needs_unit_scores, self.train_size
-        )
+    def loss(self, f: Tensor, y: Tensor, index: Tensor | None, normalizer: Tensor | float) -> Tensor:
+        """The loss over the pairs of the gathered batch."""
         if index is not None:
             self.before_visit()
+        is_positive = y == 1
+        f_pos, f_neg = f[is_positive], f[~is_positive]
         if len(f_pos) == 0 or len(f_neg) == 0:
-            return (scores * 0).sum()
-        return self.pair_loss(f_pos, f_neg, index)
-
-    def _index_in_use(self, index: Tensor | None) -> Tensor | None:
-        """What of ``index`` the loss needs: nothing, without state."""
-        return None
+            return (f * 0).sum()
+        return self.pair_loss(f_pos, f_neg, None if index is None else index[is_positive])
 
     def before_visit(self) -> None:
         """Called with every batch that may change the state, also with one that lacks a class."""
@@ -194,25 +161,11 @@ class StatefulPairwiseObjective(PairwiseObjective):
     be computed on validation data.
     """
 
-    per_instance_buffers: tuple[str, ...]
-    """Buffers of the training set's length: equal on all ranks already, not to be broadcast by DDP."""
-
-    def __init__(self, train_size: int) -> None:
-        super().__init__()
-        check_integer("train_size", train_size, at_least=1, hint="it is the number of training samples")
-        self.train_size = train_size
+    def __init__(self, region: Region, train_size: int | None) -> None:
+        super().__init__(region, train_size=train_size)
+        self.required_train_size()
         self._variables: dict[str, Tensor] = {}
 
     def variables(self) -> dict[str, Tensor]:
         """Scalars that sum up the state of the last visited batch, detached, for logging."""
         return self._variables
-
-    def _index_in_use(self, index: Tensor | None) -> Tensor | None:
-        if not self.training:
-            return None
-        if index is None:
-            raise InputError(
-                f"{type(self).__name__} in train() mode needs `index`, the position of each sample in the "
-                "training set, got None: pass it, or call eval() to compute the loss without state."
-            )
-        return index

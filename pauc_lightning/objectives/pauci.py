@@ -10,15 +10,25 @@ from torch.nn.functional import softplus
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.minimax import Constraint, MinimaxObjective
+from pauc_lightning.region import Region
 
 
 class PAUCILoss(MinimaxObjective):
-    """The surrogate objective G^{κ,ω}: r(x) = log(1 + e^{κx})/κ, which exceeds [x]₊ by at most log(2)/κ.
+    """PAUCI, the surrogate objective G^{κ,ω}: r(x) = log(1 + e^{κx})/κ exceeds [x]₊ by at most log(2)/κ.
+
+    See :class:`MinimaxObjective` for the equations and the letters.
 
     The gap to the exact objective is O(1/κ). At the optimal threshold it is the negatives' *mean weight* that equals
     β; the fraction above the threshold is another: smaller than β where the density of the losses falls, as in an
     upper tail, larger where it rises, and equal in the limit κ → ∞. κ is the sharpness on the scale of the losses,
-    which span an interval of length 5 at most. See :class:`MinimaxObjective` for the equations and the letters.
+    which span an interval of length 5 at most.
+
+    References: Jiang et al., "Closing the Approximation Gap of Partial AUC Optimization: A Tale of Two Formulations",
+    2025, https://arxiv.org/abs/2512.01213; first in Shao et al., "Asymptotically Unbiased Instance-wise Regularized
+    Partial AUC Optimization: Theory and Algorithm", NeurIPS 2022, https://arxiv.org/abs/2210.03967.
+
+    Tuning: raise kappa for a sharper selection, and omega with it (kappa <= 2 + 2 omega). Train it with
+    :class:`~pauc_lightning.optim.ASGDA`, from a warm-up and with :meth:`initialize_`.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
@@ -39,7 +49,7 @@ class PAUCILoss(MinimaxObjective):
         >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
         >>> loss_fn.initialize_(scores, target)
         >>> {name: round(value.item(), 2) for name, value in loss_fn.variables().items()}
-        {'a': 0.9, 'b': 0.6, 'gamma': -0.15, 's_neg': 1.02}
+        {'a': 0.9, 'b': 0.6, 'gamma': -0.3, 's_neg': 0.84}
         >>> loss_fn(scores, target).backward()
     """
 
@@ -47,9 +57,10 @@ class PAUCILoss(MinimaxObjective):
         self,
         max_fpr: float,
         min_tpr: float = 0.0,
+        *,
         prior: float | None = None,
-        kappa: float = 4.0,
-        omega: float = 1.0,
+        kappa: float = 2.0,
+        omega: float = 0.0,
         constraint: Constraint = "projection",
         a: float = 1.0,
         b: float = 0.0,
@@ -57,7 +68,17 @@ class PAUCILoss(MinimaxObjective):
         s_neg: float | None = None,
         s_pos: float | None = None,
     ) -> None:
-        super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
+        super().__init__(
+            Region(max_fpr, min_tpr),
+            prior=prior,
+            omega=omega,
+            constraint=constraint,
+            a=a,
+            b=b,
+            gamma=gamma,
+            s_neg=s_neg,
+            s_pos=s_pos,
+        )
         check_number("kappa", kappa, above=0, hint="the paper tunes it in [2, 6]")
         self.kappa = kappa
         if kappa > 2 + 2 * omega:
@@ -67,7 +88,8 @@ class PAUCILoss(MinimaxObjective):
                 stacklevel=2,
             )
 
-    def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+    def select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Softplus and its slope."""
         return softplus(excess, beta=self.kappa), torch.sigmoid(self.kappa * excess)
 
     def extra_repr(self) -> str:

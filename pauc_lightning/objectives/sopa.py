@@ -28,14 +28,14 @@ def weigh_above(thresholds: Tensor) -> Weigh:
 
 
 class SOPALoss(StatefulPairwiseObjective):
-    """The conditional-value-at-risk objective of Zhu et al. 2022, with block updates of the thresholds.
+    """SOPA: the partial-AUC risk as a conditional value at risk, with a learned threshold per positive.
 
     OPAUC, with one threshold s_i per positive (initially 0) and p_ij = 1[ℓ_ij > s_i]:
 
         loss = mean_ij p_ij ℓ_ij / β,        s_i ← s_i − η (1 − mean_j p_ij / β).
 
     TPAUC adds a threshold s over the positives (initially 0) and a dual weight y_i ∈ [0, 1] per positive
-    (initially 1), in the double block-coordinate form of Zhou et al. 2025. With
+    (initially 1), in the double block-coordinate form (STACO). With
     g_i = s_i + mean_j (ℓ_ij − s_i)₊ / β, in this order:
 
         y_i ← clip(y_i + η_y (g_i − s) / α, 0, 1),
@@ -46,14 +46,22 @@ class SOPALoss(StatefulPairwiseObjective):
     a batch makes k steps, all computed at the state before the batch and added up (y_i is clipped once, after
     the sum); s moves once per batch. In ``eval()`` mode the loss is the batch's exact partial risk.
 
+    References: Zhu, Li, Wang, Wu and Yang, "When AUC meets DRO: Optimizing Partial AUC for Deep Learning with
+    Non-Convex Convergence Guarantee", ICML 2022, https://arxiv.org/abs/2203.00176. STACO: Zhou, Wang, Thai and Yang,
+    "Stochastic Primal-Dual Double Block-Coordinate for Two-way Partial AUC Maximization", 2025,
+    https://arxiv.org/abs/2505.21944.
+
+    Tuning: with ``threshold_lr`` 0.1 a threshold settles within some ten visits; raise it if a run visits each
+    positive less often.
+
     Args:
-        train_size: Number of training samples.
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way loss.
+        train_size: Number of training samples.
         threshold_lr: Step size η of the thresholds s_i of the negatives' losses.
         outer_threshold_lr: Step size η_s of the threshold s over the positives; two-way only.
         dual_lr: Step size η_y of the dual weights y_i; two-way only.
-        surrogate: Pairwise loss: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
+        surrogate: Loss of a pair with score gap s: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
     """
 
     s: Tensor
@@ -62,28 +70,33 @@ class SOPALoss(StatefulPairwiseObjective):
 
     def __init__(
         self,
-        train_size: int,
         max_fpr: float,
         min_tpr: float = 0.0,
+        *,
+        train_size: int | None,
         threshold_lr: float = 0.1,
         outer_threshold_lr: float = 0.1,
         dual_lr: float = 0.1,
         surrogate: SurrogateName = "squared",
     ) -> None:
-        super().__init__(train_size)
+        super().__init__(Region(max_fpr, min_tpr), train_size)
         check_number("threshold_lr", threshold_lr, at_least=0)
         check_number("outer_threshold_lr", outer_threshold_lr, at_least=0)
         check_number("dual_lr", dual_lr, at_least=0)
-        self.region = Region(max_fpr, min_tpr)
-        self.per_instance_buffers = ("s", "y") if self.region.is_two_way else ("s",)
         self.threshold_lr = threshold_lr
         self.outer_threshold_lr = outer_threshold_lr
         self.dual_lr = dual_lr
         self.surrogate = get_surrogate(surrogate)
-        self.register_buffer("s", torch.zeros(train_size))
+        n = self.required_train_size()
+        self.register_buffer("s", torch.zeros(n))
         if self.region.is_two_way:
-            self.register_buffer("y", torch.ones(train_size))
+            self.register_buffer("y", torch.ones(n))
             self.register_buffer("s_outer", torch.zeros(()))
+
+    @property
+    def per_instance_buffers(self) -> tuple[str, ...]:
+        """The thresholds, and in a two-way region the dual weights."""
+        return ("s", "y") if self.region.is_two_way else ("s",)
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
         """The loss at the thresholds, which then move."""

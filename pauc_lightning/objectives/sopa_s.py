@@ -7,9 +7,10 @@ import math
 import torch
 from torch import Tensor
 
-from pauc_lightning.arguments import check_flag, check_number
+from pauc_lightning.arguments import check_number
 from pauc_lightning.objectives.pairwise import StatefulPairwiseObjective, add_at_, weighted_row_means
 from pauc_lightning.objectives.surrogate import SurrogateName, get_surrogate
+from pauc_lightning.region import Region
 
 
 def log_moving_average(log_old: Tensor, log_new: Tensor, rate: float, visits: Tensor) -> Tensor:
@@ -28,7 +29,7 @@ def log_moving_average(log_old: Tensor, log_new: Tensor, rate: float, visits: Te
 
 
 class SOPASLoss(StatefulPairwiseObjective):
-    """The Kullback-Leibler objectives of Zhu et al. 2022: SOPA-S for OPAUC, SOTA-s for TPAUC.
+    """SOPA-S (OPAUC) and SOTA-s (TPAUC): hard pairs selected softly, by a Kullback-Leibler penalty.
 
     OPAUC, with one moving average u_i per positive:
 
@@ -39,21 +40,27 @@ class SOPASLoss(StatefulPairwiseObjective):
         w ← (1 − β₁) w + β₁ mean_i u_i^{λ/τ},            p_ij = u_i^{λ/τ − 1} exp(ℓ_ij/λ) / w.
 
     The weights p are constants for the gradient and are computed after the update. λ takes the place of β,
-    and τ that of α: a small one looks at the hardest pairs only.
+    and τ that of α; the region only decides between one-way and two-way.
 
     The state is log u_i and log w, so nothing overflows, and −inf means never visited: the first visit sets
     u_i (and w) to what it sees. An index that occurs k times in a batch makes k steps towards the mean of
     exp(ℓ/λ) over all its pairs in the batch, i.e. one step with rate 1 − (1 − β₀)^k; this does not depend on
     the order. w makes one step per batch. In ``eval()`` mode u_i and w are those of the batch alone.
 
+    Reference: Zhu, Li, Wang, Wu and Yang, "When AUC meets DRO: Optimizing Partial AUC for Deep Learning with
+    Non-Convex Convergence Guarantee", ICML 2022, https://arxiv.org/abs/2203.00176.
+
+    Tuning: a small temperature looks at the hardest pairs only; the paper tries λ of 0.1, 1 and 10.
+
     Args:
+        max_fpr: Largest false-positive rate that counts; ``lambda_`` decides how far the loss looks, not this.
+        min_tpr: Smallest true-positive rate that counts; above 0 the positives are weighted as well (SOTA-s).
         train_size: Number of training samples.
-        two_way: Whether the positives are weighted, too, for the two-way partial AUC.
         lambda_: Temperature λ over the negatives.
         tau: Temperature τ over the positives; two-way only.
         u_rate: Rate β₀ of the moving averages u_i, in (0, 1].
         w_rate: Rate β₁ of the moving average w, in (0, 1]; two-way only.
-        surrogate: Pairwise loss: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
+        surrogate: Loss of a pair with score gap s: ``squared`` is (1 − s)², ``logistic`` is log(1 + e^{−s}).
     """
 
     log_u: Tensor
@@ -61,30 +68,34 @@ class SOPASLoss(StatefulPairwiseObjective):
 
     def __init__(
         self,
-        train_size: int,
-        two_way: bool = False,
+        max_fpr: float = 1.0,
+        min_tpr: float = 0.0,
+        *,
+        train_size: int | None,
         lambda_: float = 1.0,
         tau: float = 1.0,
         u_rate: float = 0.9,
         w_rate: float = 0.9,
         surrogate: SurrogateName = "squared",
     ) -> None:
-        super().__init__(train_size)
-        check_flag("two_way", two_way)
+        super().__init__(Region(max_fpr, min_tpr), train_size)
         for name, temperature in (("lambda_", lambda_), ("tau", tau)):
             check_number(name, temperature, above=0, hint="it is a temperature; try 1.0")
         for name, rate in (("u_rate", u_rate), ("w_rate", w_rate)):
             check_number(name, rate, above=0, at_most=1, hint="it is a rate; the paper uses 0.9")
-        self.two_way = two_way
-        self.per_instance_buffers = ("log_u",)
         self.lambda_ = lambda_
         self.tau = tau
         self.u_rate = u_rate
         self.w_rate = w_rate
         self.surrogate = get_surrogate(surrogate)
-        self.register_buffer("log_u", torch.full((train_size,), -math.inf))
-        if two_way:
+        self.register_buffer("log_u", torch.full((self.required_train_size(),), -math.inf))
+        if self.region.is_two_way:
             self.register_buffer("log_w", torch.tensor(-math.inf))
+
+    @property
+    def per_instance_buffers(self) -> tuple[str, ...]:
+        """The moving averages."""
+        return ("log_u",)
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
         """The loss at the averages, which first take this batch in."""
@@ -94,7 +105,7 @@ class SOPASLoss(StatefulPairwiseObjective):
         log_u = log_mean if index is None else self._visit(log_mean, index)
         log_weight = log_mean - log_u
         variables = {"log_u": log_u.mean()}
-        if self.two_way:
+        if self.region.is_two_way:
             log_power = self.lambda_ / self.tau * log_u
             variables["log_w"] = self._log_w(log_power, update=index is not None)
             log_weight = log_weight + log_power - variables["log_w"]

@@ -7,17 +7,17 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from pauc_lightning.arguments import check_choice, check_integer, check_number
+from pauc_lightning.arguments import check_choice, check_number
 from pauc_lightning.distributed import gather
 from pauc_lightning.errors import InputError
-from pauc_lightning.objectives.checks import check_index
 from pauc_lightning.objectives.minimax import UNIT_BOX, Constraint, MinimaxObjective
+from pauc_lightning.region import Region
 
 Weights = Literal["closed_form", "ascent"]
 
 
 class UPAUCILoss(MinimaxObjective):
-    """The unbiased objective H − ω(γ² + c²): r(x) = c·x − ωc² with a weight c ∈ [0, 1], maximised over c.
+    """UPAUCI, the unbiased objective H − ω(γ² + c²): r(x) = c·x − ωc² with a weight c ∈ [0, 1], maximised over c.
 
     [x]₊ = max over c of c·x, so ω = 0 is the exact partial-AUC risk. The penalty on c stands inside the mean over
     the instances: read as a sum over the training set it would outweigh the data n times. See
@@ -30,15 +30,22 @@ class UPAUCILoss(MinimaxObjective):
       visited. Both evaluations of an optimizer step read the stored weights and leave them alone. In ``eval()``
       mode the inner maximum takes their place, so that the loss can be computed on validation data.
 
+    Reference: Jiang et al., "Closing the Approximation Gap of Partial AUC Optimization: A Tale of Two Formulations",
+    2025, https://arxiv.org/abs/2512.01213.
+
+    Tuning: a small omega selects almost exactly the region, a larger one spreads the weight over more instances; raise
+    it where the hardest instances are hopeless. Prefer the closed form to ascent. Train it with
+    :class:`~pauc_lightning.optim.ASGDA`, from a warm-up and with :meth:`initialize_`.
+
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way objective.
+        train_size: Number of training instances; needed for "ascent".
         prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
             batch's own.
         omega: Strength of the penalty on gamma and on the weights.
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
         weights: How the selection weights are maximised: "closed_form" or "ascent".
-        train_size: Number of training instances; needed for "ascent".
         c_step: Step size of the stored weights; for "ascent". 1 / (2 omega) goes to the inner maximum at every
             visit; steps that are much smaller let the thresholds run away from the weights.
         a: Initial a, in [0, 1].
@@ -62,11 +69,12 @@ class UPAUCILoss(MinimaxObjective):
         self,
         max_fpr: float,
         min_tpr: float = 0.0,
+        *,
+        train_size: int | None = None,
         prior: float | None = None,
-        omega: float = 0.1,
+        omega: float = 0.5,
         constraint: Constraint = "projection",
         weights: Weights = "closed_form",
-        train_size: int | None = None,
         c_step: float = 1.0,
         a: float = 1.0,
         b: float = 0.0,
@@ -75,25 +83,29 @@ class UPAUCILoss(MinimaxObjective):
         s_pos: float | None = None,
         c: float = 1.0,
     ) -> None:
-        super().__init__(max_fpr, min_tpr, prior, omega, constraint, a, b, gamma, s_neg, s_pos)
+        super().__init__(
+            Region(max_fpr, min_tpr),
+            prior=prior,
+            train_size=train_size,
+            omega=omega,
+            constraint=constraint,
+            a=a,
+            b=b,
+            gamma=gamma,
+            s_neg=s_neg,
+            s_pos=s_pos,
+        )
         check_choice("weights", weights, get_args(Weights))
         check_number("c", c, at_least=0, at_most=1, hint="it must start in its box")
         check_number("c_step", c_step, above=0)
-        if weights == "ascent" and train_size is None:
-            raise InputError(
-                "`train_size` must be the number of training instances for weights='ascent', got None: there is one "
-                "stored weight per instance."
-            )
-        if train_size is not None:
-            check_integer("train_size", train_size, at_least=1, hint="it is the number of training instances")
         self.weights = weights
         self.c_step = c_step
-        stored = torch.full((train_size,), float(c)) if weights == "ascent" and train_size else None
+        stored = torch.full((self.required_train_size(),), float(c)) if weights == "ascent" else None
         self.register_buffer("c", stored)
 
     @property
     def per_instance_buffers(self) -> tuple[str, ...]:
-        """Buffers of the training set's length: equal on all ranks already, not to be broadcast by DDP."""
+        """The stored weights, for "ascent"."""
         return () if self.c is None else ("c",)
 
     @torch.no_grad()
@@ -117,17 +129,22 @@ class UPAUCILoss(MinimaxObjective):
             target: 1 for positives, 0 for negatives, shape ``(B,)``.
             index: Position of each instance in the training set, shape ``(B,)``.
         """
-        f, y = self._checked(scores, target, index)
-        stored, index, c = self._stored(index)
+        if self.c is None:
+            raise InputError(
+                f"`ascend_` is for weights='ascent', but this objective has weights={self.weights!r}."
+            )
+        f, y, checked_index = self.checked(scores, target, index, uses_index=True)
+        assert checked_index is not None
+        c = self.c.index_select(0, checked_index)
         is_weighted = torch.ones_like(y) if self.region.is_two_way else 1 - y
-        excess = self._excess(f, y)
-        step = self.c_step * (excess - 2 * self.omega * c) * is_weighted
-        index, step = gather(index), gather(step.to(c.dtype))
+        step = self.c_step * (self.excess(f, y) - 2 * self.omega * c) * is_weighted
+        index, step = gather(checked_index), gather(step.to(c.dtype))
         # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.
-        stored.index_put_((index,), step, accumulate=True)
-        stored.index_copy_(0, index, stored.index_select(0, index).clamp_(*UNIT_BOX))
+        self.c.index_put_((index,), step, accumulate=True)
+        self.c.index_copy_(0, index, self.c.index_select(0, index).clamp_(*UNIT_BOX))
 
-    def _select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+    def select(self, excess: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor]:
+        """c·x − ωc² and c, which is stored or the inner maximum."""
         if c is not None:
             c = c.to(excess.dtype)
         elif self.omega > 0:
@@ -136,30 +153,17 @@ class UPAUCILoss(MinimaxObjective):
             c = (excess > 0).to(excess.dtype)
         return c * (excess - self.omega * c), c
 
-    def _stored_weights(self, index: Tensor | None) -> Tensor | None:
-        return self._stored(index)[2] if self.training and self.c is not None else None
+    def stored_weights(self, index: Tensor | None) -> Tensor | None:
+        """The stored weights of the batch's instances, in ``train()`` mode."""
+        return None if self.c is None or index is None else self.c.index_select(0, index)
 
-    def _stored(self, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """All stored weights, the index as int64, and the weights at it."""
-        if self.c is None:
-            raise InputError(
-                f"`ascend_` is for weights='ascent', but this objective has weights={self.weights!r}."
-            )
-        if index is None:
-            raise InputError(
-                "`index` is needed with weights='ascent': give the position of each instance in the training set, "
-                "or use weights='closed_form'."
-            )
-        index = index.long()
-        check_index(index, len(self.c))
-        return self.c, index, self.c.index_select(0, index)
-
-    def _initialize_weights_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
-        if self.c is None:
+    def store_selection_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
+        """Weight 1 for the selected instances, 0 for the others; one-way, positives have none."""
+        if self.c is None or index is None:
             return
-        stored, index, c = self._stored(index)
+        c = self.c.index_select(0, index)
         new = selected.to(c.dtype)
-        stored.index_copy_(0, index, new if self.region.is_two_way else torch.where(is_pos, c, new))
+        self.c.index_copy_(0, index, new if self.region.is_two_way else torch.where(is_pos, c, new))
 
     def extra_repr(self) -> str:
         """The region and the settings, for printing."""

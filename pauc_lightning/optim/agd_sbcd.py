@@ -8,44 +8,9 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from pauc_lightning.arguments import check_integer, check_number
+from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
-
-
-class InnerLoops:
-    """Where AGD-SBCD stands: iteration t of the k-th inner loop, which has T_k = T₀ (k + 1)² iterations.
-
-    One batch is one iteration. The optimizer advances it and saves it; the objective reads it.
-
-    Args:
-        first_length: T₀. The authors use 50; the loops of 50, 200, 450, ... iterations then end at
-            iterations 50, 250, 700, ...
-
-    Example:
-        >>> loops = InnerLoops(first_length=2)
-        >>> [(loops.k, loops.t, loops.length, loops.advance()) for _ in range(3)]
-        [(0, 0, 2, None), (0, 1, 2, None), (1, 0, 8, None)]
-    """
-
-    def __init__(self, first_length: int = 50) -> None:
-        check_integer("first_length", first_length, at_least=1, hint="it is a number of iterations")
-        self.first_length = first_length
-        self.k = 0
-        self.t = 0
-
-    @property
-    def length(self) -> int:
-        """T_k of the loop that runs."""
-        return self.first_length * (self.k + 1) ** 2
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the loop ends with this iteration."""
-        return self.t == self.length - 1
-
-    def advance(self) -> None:
-        """Go to the next iteration, and after a loop's last to the next loop."""
-        self.k, self.t = (self.k + 1, 0) if self.is_last else (self.k, self.t + 1)
+from pauc_lightning.objectives.inner_loops import InnerLoops
 
 
 class AGDSBCDOptimizer(torch.optim.Optimizer):
@@ -66,7 +31,7 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
 
     Args:
         params: Parameters or groups, as for every torch optimizer.
-        loops: The position that this optimizer and the AGD-SBCD objective share.
+        loops: The position that the loss reads and this optimizer advances: the loss's attribute ``loops``.
         lr: c of the inner step size c/(k + 1); the authors tune it in [1e-5, 1].
         mu: μ', the smoothing of the envelope; a large one lets the inner loop go far.
         gamma: γ', the outer step size; the authors tune it in {100, 1000, 2000}. γ' = μ' sets w to v̄.
@@ -77,7 +42,7 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]],
         loops: InnerLoops,
-        lr: float = 1e-2,
+        lr: float = 0.1,
         mu: float = 1e3,
         gamma: float = 1e3,
         weight_decay: float = 0.0,
@@ -87,7 +52,7 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
         check_number("weight_decay", weight_decay, at_least=0, hint="0 switches it off")
         if not isinstance(loops, InnerLoops):
             raise InputError(
-                f"`loops` must be the InnerLoops that the objective reads, got {loops!r}: make one and give it to both."
+                f"`loops` must be the InnerLoops that the loss reads, got {loops!r}: pass the loss's attribute `loops`."
             )
         super().__init__(params, {"lr": lr, "mu": mu, "gamma": gamma, "weight_decay": weight_decay})
         self.loops = loops

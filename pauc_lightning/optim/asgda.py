@@ -17,6 +17,9 @@ Bound: TypeAlias = "float | Tensor"
 Box: TypeAlias = "tuple[Bound, Bound] | Callable[[], tuple[Bound, Bound]]"
 """Bounds of a parameter: a pair, or a function that gives the pair of the moment."""
 
+ASCENT_FACTOR = 1 / 16
+"""The default step size of the ascent groups as a part of the descent groups'."""
+
 
 class ASGDA(Optimizer):
     """Descends on some parameter groups and ascends on others, each within its box (Algorithm 1 of the paper).
@@ -71,12 +74,12 @@ class ASGDA(Optimizer):
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]],
-        lr: float = 0.05,
+        lr: float = 0.5,
         lr_ascent: float | None = None,
-        k: float = 1.0,
-        m: float = 500.0,
-        iota_descent: float = 3.0,
-        iota_ascent: float = 3.0,
+        k: float = 2.0,
+        m: float = 10.0,
+        iota_descent: float = 50.0,
+        iota_ascent: float = 50.0,
         weight_decay: float = 0.0,
         warm_start: bool = False,
     ) -> None:
@@ -91,7 +94,10 @@ class ASGDA(Optimizer):
         for name, value in (("k", k), ("m", m)):
             check_number(name, value, above=0)
         check_flag("warm_start", warm_start)
-        self._ascent_defaults = {"lr": lr / 16 if lr_ascent is None else lr_ascent, "iota": iota_ascent}
+        self._ascent_defaults = {
+            "lr": lr * ASCENT_FACTOR if lr_ascent is None else lr_ascent,
+            "iota": iota_ascent,
+        }
         self._pending: list[list[Tensor] | None] | None = None
         self._departure: list[tuple[int, list[Tensor]]] | None = None
         defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}

@@ -22,7 +22,6 @@ from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.models import MLPScorer, ResNet18, SmallCNN, TimmModel
 from pauc_lightning.optim import ASGDA
-from pauc_lightning.optim.agd_sbcd import InnerLoops
 from pauc_lightning.region import Region
 
 nan, inf = math.nan, math.inf
@@ -99,15 +98,15 @@ ARGUMENTS = (
     Argument(lambda **a: objectives.PAUCILoss(0.3, **a), "constraint", ("none", 3)),
     Argument(lambda **a: objectives.UPAUCILoss(0.3, **a), "omega", SIZES),
     Argument(lambda **a: objectives.UPAUCILoss(0.3, **a), "weights", ("none", 3)),
-    Argument(lambda **a: objectives.SOPALoss(10, 0.3, **a), "threshold_lr", (nan, -1, "abc")),
-    Argument(lambda **a: objectives.SOPALoss(10, 0.3, **a), "surrogate", ("hinge", 3)),
+    Argument(lambda **a: objectives.SOPALoss(0.3, train_size=10, **a), "threshold_lr", (nan, -1, "abc")),
+    Argument(lambda **a: objectives.SOPALoss(0.3, train_size=10, **a), "surrogate", ("hinge", 3)),
     Argument(lambda **a: objectives.SOPALoss(max_fpr=0.3, **a), "train_size", COUNTS),
-    Argument(lambda **a: objectives.SOPASLoss(10, **a), "lambda_", (0, -1, nan, "abc")),
-    Argument(lambda **a: objectives.SOPASLoss(10, **a), "u_rate", (-1, 1.5, nan, "abc")),
+    Argument(lambda **a: objectives.SOPASLoss(train_size=10, **a), "lambda_", (0, -1, nan, "abc")),
+    Argument(lambda **a: objectives.SOPASLoss(train_size=10, **a), "u_rate", (-1, 1.5, nan, "abc")),
     Argument(objectives.AUCMLoss, "prior", (0, 1, nan, "abc")),
     Argument(objectives.AUCPolyLoss, "gamma", (nan, "abc")),
-    Argument(objectives.AUCExpLoss, "unweighted_epochs", (-1, 1.5, "abc")),
-    Argument(InnerLoops, "first_length", COUNTS),
+    Argument(objectives.AUCExpLoss, "gamma", (-1, "abc")),
+    Argument(lambda **a: objectives.AGDSBCDLoss(0.3, train_size=10, **a), "first_loop", COUNTS),
     Argument(asgda, "lr", (nan, inf, -1, "abc")),
     Argument(asgda, "weight_decay", (nan, -1, "abc")),
     Argument(asgda, "iota_descent", (nan, -1, "abc")),
@@ -221,15 +220,15 @@ CALLS: tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...] = (
     ("loss: lengths", lambda: objectives.PAUCILoss(0.3)(SCORES, LABELS[:2]), ("(3,)", "(2,)")),
     ("loss: matrix", lambda: objectives.PAUCILoss(0.3)(SCORES[:, None], LABELS[:, None]), ("(3, 1)",)),
     ("loss: integers", lambda: objectives.PAUCILoss(0.3)(LABELS, LABELS), ("int64",)),
-    ("loss: no index", lambda: objectives.SOPALoss(3, 0.3)(SCORES, LABELS), ("index",)),
+    ("loss: no index", lambda: objectives.SOPALoss(0.3, train_size=3)(SCORES, LABELS), ("index",)),
     (
         "loss: index -1",
-        lambda: objectives.SOPALoss(3, 0.3)(SCORES, LABELS, torch.tensor([-1, 0, 1])),
+        lambda: objectives.SOPALoss(0.3, train_size=3)(SCORES, LABELS, torch.tensor([-1, 0, 1])),
         ("index", "-1"),
     ),
     (
         "loss: index beyond",
-        lambda: objectives.SOPALoss(3, 0.3)(SCORES, LABELS, torch.tensor([0, 1, 3])),
+        lambda: objectives.SOPALoss(0.3, train_size=3)(SCORES, LABELS, torch.tensor([0, 1, 3])),
         ("index", "3"),
     ),
     ("backbone: not a module", lambda: CE(backbone="resnet18"), ("backbone", "resnet18")),

@@ -100,7 +100,7 @@ def test_every_method_takes_ones_own_data(method: type[PartialAUCModule], exampl
     assert 0 <= result["test/pauc"] <= 1
 
     model = make_model(method)
-    if model.needs_index:
+    if model.objective.needs_index:
         with pytest.raises(InputError, match=rf"{method.__name__}.*return \(input, label, index\)"):
             make_trainer().fit(model, WithoutIndex(data))
     else:

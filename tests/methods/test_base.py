@@ -96,7 +96,9 @@ def test_variables_start_at_the_optimum_of_the_warm_up_scores(tmp_path: Path) ->
             starts.append({name: float(value) for name, value in self.objective.variables().items()})
             assert sorted(index.tolist()) == list(range(len(scores)))
 
-    module = Watched(backbone=small_net(), warmup_epochs=2, max_fpr=0.3, min_tpr=0.5, omega=0.0)
+    module = Watched(
+        backbone=small_net(), warmup_epochs=2, max_fpr=0.3, min_tpr=0.5, omega=0.0, schedule="constant"
+    )
     data = digits()
     fit(module, tmp_path, data, max_epochs=3, limit_val_batches=0)
     assert len(starts) == 1

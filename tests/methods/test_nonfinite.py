@@ -21,7 +21,7 @@ from pauc_lightning.methods import CE, PAUCI, PartialAUCModule
 
 BATCH, BAD_STEP = 16, 2
 N = BATCH * 4
-MINIMAX = {"closed_form_start": False, "min_tpr": 0.5}
+MINIMAX = {"closed_form_start": False, "min_tpr": 0.5, "schedule": "constant"}
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "ce": ("CE", {}),
     "pauci": ("PAUCI", MINIMAX),
@@ -153,7 +153,9 @@ def test_with_a_gradient_scaler_overflow_is_legal_but_a_nan_is_not(
 ) -> None:
     def scaled(data: Rows, max_steps: int) -> PartialAUCModule:
         scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=10**6)
-        module = PAUCI(backbone=small_net(), warmup_epochs=0, closed_form_start=False, **settings)
+        module = PAUCI(
+            backbone=small_net(), warmup_epochs=0, closed_form_start=False, schedule="constant", **settings
+        )
         plugin = MixedPrecision("16-mixed", "cpu", scaler=scaler)
         try:
             run(module, tmp_path, data, max_steps, plugins=[plugin], max_epochs=20)

@@ -24,7 +24,9 @@ class WithoutIndex(LightningDataModule):
 
 @pytest.mark.parametrize("method", STATEFUL)
 def test_the_size_of_the_training_set_must_be_known(method: type[PartialAUCModule]) -> None:
-    message = rf"`train_size` must be the number of training samples for {method.__name__}, got None"
+    message = (
+        r"`train_size` must be the number of training samples, got None: this loss keeps a number for each"
+    )
     with pytest.raises(InputError, match=message):
         method(backbone=nn.Linear(1, 1))
 

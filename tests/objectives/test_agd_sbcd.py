@@ -10,7 +10,6 @@ import torch
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
-from pauc_lightning.optim.agd_sbcd import InnerLoops
 
 
 def softplus(x: float) -> float:
@@ -19,8 +18,7 @@ def softplus(x: float) -> float:
 
 def test_golden_steps() -> None:
     """Positives 0, 1 (samples 3, 1), negatives 0, 1; ℓ = [[.69, 1.31], [.31, .69]]; β = .5, c_λ = .4."""
-    loops = InnerLoops(first_length=2)
-    objective = AGDSBCDLoss(train_size=4, max_fpr=0.5, loops=loops, threshold_lr=0.4)
+    objective = AGDSBCDLoss(max_fpr=0.5, train_size=4, first_loop=2, threshold_lr=0.4, surrogate="logistic")
     target, index = torch.tensor([1, 1, 0, 0]), torch.tensor([3, 1, 0, 2])
     losses = [softplus(0), softplus(1), softplus(-1), softplus(0)]
     steps = [
@@ -35,14 +33,14 @@ def test_golden_steps() -> None:
     ]
     for value, lambda_, lambda_mean in steps:
         loss = objective(torch.tensor([0.0, 1.0, 0.0, 1.0]), target, index)
-        loops.advance()
+        objective.loops.advance()
         assert loss.item() == pytest.approx(value)
         assert objective.lambda_.tolist() == pytest.approx(lambda_)
         assert objective.lambda_mean.tolist() == pytest.approx(lambda_mean)
 
 
 def test_golden_gradient() -> None:
-    objective = AGDSBCDLoss(train_size=1, max_fpr=0.5, loops=InnerLoops())
+    objective = AGDSBCDLoss(max_fpr=0.5, train_size=1, surrogate="logistic")
     objective.lambda_mean.fill_(0.5)
     scores = torch.tensor([1.0, 0.0, 1.0], requires_grad=True)  # losses .31 and .69: one above .5
     objective(scores, torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).backward()
@@ -51,7 +49,7 @@ def test_golden_gradient() -> None:
 
 
 def test_a_duplicated_index_makes_two_steps_from_the_same_state() -> None:
-    objective = AGDSBCDLoss(train_size=2, max_fpr=0.5, loops=InnerLoops(4), threshold_lr=0.1)
+    objective = AGDSBCDLoss(0.5, train_size=2, first_loop=4, threshold_lr=0.1, surrogate="logistic")
     objective.lambda_mean[1] = 0.5
     # losses .31, .69 of the score 1: half above; losses .69, 1.31 of the score 0: both above
     scores, target = torch.tensor([1.0, 0.0, 0.0, 1.0]), torch.tensor([1, 1, 0, 0])
@@ -64,12 +62,11 @@ def test_the_limit_is_the_exact_risk() -> None:
     rng = np.random.default_rng(3)
     pos, neg = rng.normal(size=4), rng.normal(size=10)
     expected = 0.3 * np.mean([np.sort(np.log1p(np.exp(neg - p)))[-3:].mean() for p in pos])
-    loops = InnerLoops(first_length=10**6)
-    objective = AGDSBCDLoss(14, max_fpr=0.3, loops=loops, threshold_lr=0.01)
+    objective = AGDSBCDLoss(0.3, train_size=14, first_loop=10**6, threshold_lr=0.01, surrogate="logistic")
     scores, target = torch.tensor(np.r_[pos, neg]), torch.tensor([1] * 4 + [0] * 10)
     for _ in range(1500):
         loss = objective(scores, target, torch.arange(14))
-        loops.advance()
+        objective.loops.advance()
     assert loss.item() == pytest.approx(expected, rel=1e-6)
     assert objective.eval()(scores, target).item() == pytest.approx(expected, rel=1e-6)
 
@@ -78,4 +75,4 @@ def test_a_two_way_region_is_refused() -> None:
     with pytest.raises(
         InputError, match=r"one-way regions only, got min_tpr=0\.7: use min_tpr=0, or another"
     ):
-        AGDSBCDLoss(5, max_fpr=0.3, loops=InnerLoops(), min_tpr=0.7)
+        AGDSBCDLoss(max_fpr=0.3, min_tpr=0.7, train_size=5)

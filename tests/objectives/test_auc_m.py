@@ -129,5 +129,5 @@ def test_mistakes_are_named() -> None:
         AUCMLoss(prior=0)
     with pytest.raises(InputError, match=r"got shapes \(2, 1\) and \(2,\)"):
         AUCMLoss()(torch.zeros(2, 1), torch.zeros(2))
-    with pytest.raises(InputError, match="both classes, got 0 positives of 2"):
+    with pytest.raises(InputError, match="both classes, got 0 positives and 2 negatives"):
         AUCMLoss().initialize_(torch.zeros(2), torch.zeros(2))

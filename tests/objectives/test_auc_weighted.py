@@ -37,11 +37,11 @@ def table_loss(f: Tensor, objective: AUCPolyLoss | AUCExpLoss, two_way: bool) ->
 
 def test_golden_values() -> None:
     """ℓ = [[.25, 1], [0, .25]]; weights of the negatives 0, .5 and of the positives .5, 0."""
-    one_way, two_way = (AUCPolyLoss(two_way=t, gamma=2.0)(scores(), TARGET).item() for t in (False, True))
+    one_way, two_way = (AUCPolyLoss(1.0, t, gamma=2.0)(scores(), TARGET).item() for t in (0.0, 0.5))
     assert one_way == pytest.approx(0.25 * (1 + 0.25) / 4, rel=1e-5)
     assert two_way == pytest.approx(0.25 * 0.25 * 1 / 4, rel=1e-5)
     v = 1 - math.exp(-8 * 0.5)
-    one_way, two_way = (AUCExpLoss(two_way=t, gamma=8.0)(scores(), TARGET).item() for t in (False, True))
+    one_way, two_way = (AUCExpLoss(1.0, t, gamma=8.0)(scores(), TARGET).item() for t in (0.0, 0.5))
     assert one_way == pytest.approx(v * (1 + 0.25) / 4)
     assert two_way == pytest.approx(v * v * 1 / 4)
 
@@ -49,15 +49,17 @@ def test_golden_values() -> None:
 def test_golden_gradient_flows_through_the_weights() -> None:
     """One pair f⁺ = f⁻ = .5, φ = t²: loss .0625·1; d/df⁺ = −2·.5·.25 − 2·.0625."""
     f = torch.tensor([0.5, 0.5], dtype=torch.float64, requires_grad=True)
-    AUCPolyLoss(two_way=True, gamma=2.0)(f, torch.tensor([1, 0])).backward()
+    AUCPolyLoss(min_tpr=0.5, gamma=2.0)(f, torch.tensor([1, 0])).backward()
     assert f.grad is not None
     assert f.grad.tolist() == pytest.approx([-0.375, 0.375], rel=1e-4)
 
 
 @pytest.mark.parametrize("two_way", [False, True])
-@pytest.mark.parametrize("objective", [AUCPolyLoss(gamma=0.03), AUCPolyLoss(gamma=3), AUCExpLoss(gamma=20)])
-def test_closed_form_equals_the_table(objective: AUCPolyLoss | AUCExpLoss, two_way: bool) -> None:
-    objective.two_way = two_way
+@pytest.mark.parametrize(("kind", "gamma"), [(AUCPolyLoss, 0.03), (AUCPolyLoss, 3.0), (AUCExpLoss, 20.0)])
+def test_closed_form_equals_the_table(
+    kind: type[AUCPolyLoss] | type[AUCExpLoss], gamma: float, two_way: bool
+) -> None:
+    objective = kind(min_tpr=0.5 if two_way else 0.0, gamma=gamma)
     f, g = scores(), scores()
     loss, reference = objective(f, TARGET), table_loss(g, objective, two_way)
     loss.backward()
@@ -69,24 +71,20 @@ def test_closed_form_equals_the_table(objective: AUCPolyLoss | AUCExpLoss, two_w
 
 
 @pytest.mark.parametrize("kind", [AUCPolyLoss, AUCExpLoss])
-def test_before_the_unweighted_epochs_end_all_weights_are_one(
-    kind: type[AUCPolyLoss] | type[AUCExpLoss],
-) -> None:
-    objective = kind(two_way=True, unweighted_epochs=2)
-    values = []
-    for epoch in range(4):
-        objective.set_epoch(epoch)
-        values.append(objective(scores(), TARGET).item())
-    assert values[0] == values[1] == pytest.approx((0.25 + 1 + 0.25) / 4)
-    assert values[2] == values[3] == kind(two_way=True)(scores(), TARGET).item()
-    assert values[2] != pytest.approx(values[1])
+def test_without_weights_all_pairs_count_alike(kind: type[AUCPolyLoss] | type[AUCExpLoss]) -> None:
+    objective = kind(min_tpr=0.5)
+    weighted = objective(scores(), TARGET).item()
+    objective.is_weighted = False
+    assert objective(scores(), TARGET).item() == pytest.approx((0.25 + 1 + 0.25) / 4)
+    objective.is_weighted = True
+    assert objective(scores(), TARGET).item() == weighted != pytest.approx((0.25 + 1 + 0.25) / 4)
 
 
 @pytest.mark.parametrize("gamma", [0.03, 5])
 @pytest.mark.parametrize("kind", [AUCPolyLoss, AUCExpLoss])
 def test_scores_at_the_ends_stay_finite(kind: type[AUCPolyLoss] | type[AUCExpLoss], gamma: float) -> None:
     f = torch.tensor([0.0, 1.0, 1.0 + 1e-6, 0.0, 1.0, -1e-6], requires_grad=True)  # as rounding leaves them
-    loss = kind(two_way=True, gamma=gamma)(f, torch.tensor([1, 1, 1, 0, 0, 0]))
+    loss = kind(min_tpr=0.5, gamma=gamma)(f, torch.tensor([1, 1, 1, 0, 0, 0]))
     loss.backward()
     assert torch.isfinite(loss)
     assert f.grad is not None
@@ -96,5 +94,5 @@ def test_scores_at_the_ends_stay_finite(kind: type[AUCPolyLoss] | type[AUCExpLos
 def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="`gamma` must be a finite number above 0, got 0"):
         AUCPolyLoss(gamma=0)
-    with pytest.raises(InputError, match="`unweighted_epochs` must be a whole number, at least 0, got -1"):
-        AUCExpLoss(unweighted_epochs=-1)
+    with pytest.raises(InputError, match="`gamma` must be a finite number above 0, got -1"):
+        AUCExpLoss(gamma=-1)

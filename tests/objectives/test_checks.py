@@ -15,13 +15,13 @@ from pauc_lightning.objectives import (
     AUCExpLoss,
     AUCMLoss,
     AUCPolyLoss,
+    CELoss,
     MBLoss,
     PAUCILoss,
     SOPALoss,
     SOPASLoss,
     UPAUCILoss,
 )
-from pauc_lightning.optim import InnerLoops
 
 SIZE = 6
 SCORES, TARGET, INDEX = (
@@ -35,20 +35,22 @@ OBJECTIVES: dict[str, Callable[[], nn.Module]] = {
     "upauci": lambda: UPAUCILoss(0.5),
     "upauci-ascent": lambda: UPAUCILoss(0.5, 0.5, weights="ascent", train_size=SIZE),
     "auc-m": lambda: AUCMLoss(),
+    "ce": lambda: CELoss(),
     "mb": lambda: MBLoss(0.5),
-    "sopa": lambda: SOPALoss(SIZE, 0.5),
-    "sopa-two-way": lambda: SOPALoss(SIZE, 0.5, 0.5),
-    "sopa-s": lambda: SOPASLoss(SIZE),
-    "sota-s": lambda: SOPASLoss(SIZE, two_way=True),
-    "agd-sbcd": lambda: AGDSBCDLoss(SIZE, 0.5, InnerLoops(2), surrogate="squared"),
-    "auc-poly": lambda: AUCPolyLoss(True),
+    "sopa": lambda: SOPALoss(0.5, train_size=SIZE),
+    "sopa-two-way": lambda: SOPALoss(0.5, 0.5, train_size=SIZE),
+    "sopa-s": lambda: SOPASLoss(train_size=SIZE),
+    "sota-s": lambda: SOPASLoss(min_tpr=0.5, train_size=SIZE),
+    "agd-sbcd": lambda: AGDSBCDLoss(0.5, train_size=SIZE, first_loop=2),
+    "auc-poly": lambda: AUCPolyLoss(min_tpr=0.5),
     "auc-exp": lambda: AUCExpLoss(),
 }
 LOGISTIC: dict[str, Callable[[], nn.Module]] = {
+    "ce": lambda: CELoss(),
     "mb": lambda: MBLoss(0.5, surrogate="logistic"),
-    "sopa": lambda: SOPALoss(SIZE, 0.5, 0.5, surrogate="logistic"),
-    "sota-s": lambda: SOPASLoss(SIZE, two_way=True, surrogate="logistic"),
-    "agd-sbcd": lambda: AGDSBCDLoss(SIZE, 0.5, InnerLoops(2)),
+    "sopa": lambda: SOPALoss(0.5, 0.5, train_size=SIZE, surrogate="logistic"),
+    "sota-s": lambda: SOPASLoss(min_tpr=0.5, train_size=SIZE, surrogate="logistic"),
+    "agd-sbcd": lambda: AGDSBCDLoss(0.5, train_size=SIZE, first_loop=2, surrogate="logistic"),
 }
 PER_INSTANCE = ("upauci-ascent", "sopa", "sopa-two-way", "sopa-s", "sota-s", "agd-sbcd")
 
@@ -87,7 +89,7 @@ def test_one_score_that_is_not_finite_touches_nothing(name: str, value: float, p
     refuses(visited(name), "`scores` must be finite, got 1 NaN or infinite values among 4", scores, TARGET)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "ce"])
 def test_logits_are_refused_where_the_loss_is_squared(name: str) -> None:
     logits = SCORES.logit()
     message = r"`scores` must be in \[0, 1\], got values from -2.19722 to 2.19722: pass .*scores.sigmoid\(\)"
@@ -191,19 +193,27 @@ def test_shapes_and_types(name: str) -> None:
         (lambda: MBLoss(float("nan")), "`max_fpr`"),
         (lambda: MBLoss(0.3, surrogate=["squared"]), "`surrogate` must be one of squared, logistic"),  # type: ignore[arg-type]
         (
-            lambda: SOPALoss(5, 0.3, threshold_lr=-1),
+            lambda: SOPALoss(0.3, train_size=5, threshold_lr=-1),
             "`threshold_lr` must be a finite number of at least 0, got -1",
         ),
-        (lambda: SOPALoss(5, 0.3, outer_threshold_lr=float("nan")), "`outer_threshold_lr`"),
-        (lambda: SOPALoss(5, 0.3, dual_lr=-0.1), "`dual_lr`"),
-        (lambda: SOPALoss(True, 0.3), "`train_size` must be a whole number, at least 1, got True"),
-        (lambda: SOPASLoss(5, tau=float("nan")), "`tau`"),
-        (lambda: SOPASLoss(5, u_rate=0), "`u_rate`"),
-        (lambda: SOPASLoss(5, two_way="no"), "`two_way` must be true or false, got 'no'"),  # type: ignore[arg-type]
-        (lambda: AGDSBCDLoss(5, 0.3, InnerLoops(), threshold_lr=-1), "`threshold_lr`"),
-        (lambda: AGDSBCDLoss(5, 0.3, 50), "`loops` must be the InnerLoops"),  # type: ignore[arg-type]
+        (lambda: SOPALoss(0.3, train_size=5, outer_threshold_lr=float("nan")), "`outer_threshold_lr`"),
+        (lambda: SOPALoss(0.3, train_size=5, dual_lr=-0.1), "`dual_lr`"),
+        (lambda: SOPALoss(0.3, train_size=True), "`train_size` must be a whole number, at least 1, got True"),
+        (lambda: SOPASLoss(train_size=5, tau=float("nan")), "`tau`"),
+        (lambda: SOPASLoss(train_size=5, u_rate=0), "`u_rate`"),
+        (lambda: SOPASLoss(min_tpr="no", train_size=5), "`min_tpr` is a rate in .0, 1., got 'no'"),  # type: ignore[arg-type]
+        (lambda: AGDSBCDLoss(0.3, train_size=5, threshold_lr=-1), "`threshold_lr`"),
+        (
+            lambda: AGDSBCDLoss(0.3, train_size=5, first_loop=0),
+            "`first_loop` must be a whole number, at least 1",
+        ),
+        (
+            lambda: AGDSBCDLoss(0.3, train_size=None),
+            "`train_size` must be the number of training samples, got None",
+        ),
         (lambda: AUCPolyLoss(gamma=float("nan")), "`gamma` must be a finite number above 0, got nan"),
-        (lambda: AUCExpLoss(unweighted_epochs=1.5), "`unweighted_epochs` must be a whole number"),  # type: ignore[arg-type]
+        (lambda: AUCExpLoss(gamma=-1), "`gamma` must be a finite number above 0, got -1"),
+        (lambda: CELoss(1.5), "`max_fpr` is a rate"),
     ],
 )
 def test_every_setting_is_checked_by_its_name(make: Callable[[], nn.Module], message: str) -> None:

@@ -42,10 +42,12 @@ def test_against_sorting(max_fpr: float, min_tpr: float, min_fpr: float) -> None
     expected = np.mean([(1 - p + n) ** 2 for p in kept_pos for n in kept_neg])
     logistic = np.mean([np.log1p(np.exp(n - p)) for p in kept_pos for n in kept_neg])
     scores, target = torch.tensor(np.r_[pos, neg]), torch.tensor([1] * 11 + [0] * 23)
-    assert MBLoss(max_fpr, min_tpr, min_fpr)(scores, target).item() == pytest.approx(expected, rel=1e-12)
-    assert MBLoss(max_fpr, min_tpr, min_fpr, "logistic")(scores, target).item() == pytest.approx(
-        logistic, rel=1e-12
+    assert MBLoss(max_fpr, min_tpr, min_fpr=min_fpr)(scores, target).item() == pytest.approx(
+        expected, rel=1e-12
     )
+    assert MBLoss(max_fpr, min_tpr, min_fpr=min_fpr, surrogate="logistic")(
+        scores, target
+    ).item() == pytest.approx(logistic, rel=1e-12)
 
 
 def test_at_least_one_of_each_is_kept() -> None:

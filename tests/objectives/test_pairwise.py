@@ -21,28 +21,26 @@ from pauc_lightning.objectives.pairwise import (
     PairwiseObjective,
     StatefulPairwiseObjective,
     add_at_,
-    gather_classes,
     weighted_row_means,
 )
 from pauc_lightning.objectives.sopa import SOPALoss
 from pauc_lightning.objectives.sopa_s import SOPASLoss
 from pauc_lightning.objectives.surrogate import SURROGATES, SurrogateName, get_surrogate
-from pauc_lightning.optim.agd_sbcd import InnerLoops
 
 TRAIN_SIZE = 16
 
 OBJECTIVES: dict[str, Callable[[], PairwiseObjective]] = {
     "mb": lambda: MBLoss(max_fpr=0.5),
     "mb_two_way": lambda: MBLoss(max_fpr=0.5, min_tpr=0.5),
-    "sopa": lambda: SOPALoss(TRAIN_SIZE, max_fpr=0.5),
-    "sopa_two_way": lambda: SOPALoss(TRAIN_SIZE, max_fpr=0.5, min_tpr=0.5, outer_threshold_lr=3.0),
-    "sopa_s": lambda: SOPASLoss(TRAIN_SIZE, lambda_=0.1),
-    "sopa_s_two_way": lambda: SOPASLoss(TRAIN_SIZE, two_way=True, lambda_=0.1, tau=0.3),
-    "agd_sbcd": lambda: AGDSBCDLoss(TRAIN_SIZE, max_fpr=0.5, loops=InnerLoops(), threshold_lr=0.9),
+    "sopa": lambda: SOPALoss(max_fpr=0.5, train_size=TRAIN_SIZE),
+    "sopa_two_way": lambda: SOPALoss(0.5, 0.5, train_size=TRAIN_SIZE, outer_threshold_lr=3.0),
+    "sopa_s": lambda: SOPASLoss(train_size=TRAIN_SIZE, lambda_=0.1),
+    "sopa_s_two_way": lambda: SOPASLoss(min_tpr=0.5, train_size=TRAIN_SIZE, lambda_=0.1, tau=0.3),
+    "agd_sbcd": lambda: AGDSBCDLoss(0.5, train_size=TRAIN_SIZE, threshold_lr=0.9, surrogate="logistic"),
     "auc_poly": lambda: AUCPolyLoss(gamma=0.03),
-    "auc_poly_two_way": lambda: AUCPolyLoss(two_way=True, gamma=3.0),
+    "auc_poly_two_way": lambda: AUCPolyLoss(min_tpr=0.5, gamma=3.0),
     "auc_exp": lambda: AUCExpLoss(gamma=30.0),
-    "auc_exp_two_way": lambda: AUCExpLoss(two_way=True, gamma=8.0),
+    "auc_exp_two_way": lambda: AUCExpLoss(min_tpr=0.5, gamma=8.0),
 }
 FROZEN_WEIGHTS = ("sopa_two_way", "sopa_s", "sopa_s_two_way")
 """Methods whose weights depend on the scores but are constants for the gradient, by definition."""
@@ -112,9 +110,9 @@ from pauc_lightning.objectives import AUCExpLoss, MBLoss, SOPALoss, SOPASLoss
 n = 16384
 for objective in (
     MBLoss(max_fpr=1.0),
-    SOPALoss(2 * n, max_fpr=0.3, min_tpr=0.7),
-    SOPASLoss(2 * n, two_way=True, lambda_=0.1),
-    AUCExpLoss(two_way=True),
+    SOPALoss(0.3, 0.7, train_size=2 * n),
+    SOPASLoss(min_tpr=0.5, train_size=2 * n, lambda_=0.1),
+    AUCExpLoss(min_tpr=0.5),
 ):
     scores = torch.rand(2 * n, requires_grad=True)
     objective(scores, torch.arange(2 * n) % 2, torch.arange(2 * n)).backward()
@@ -186,20 +184,19 @@ def test_gradient_is_the_derivative_of_the_value(name: str) -> None:
 
 
 def test_half_precision_is_widened_and_shapes_are_checked() -> None:
-    f_pos, f_neg, index = gather_classes(
-        torch.tensor([0.5, 0.25, 1.0], dtype=torch.bfloat16),
-        torch.tensor([0.0, 1.0, 1.0]),
-        torch.tensor([7, 8, 9]),
-        needs_unit_scores=True,
-        train_size=10,
-    )
-    assert (f_pos.tolist(), f_neg.tolist(), f_pos.dtype) == ([0.25, 1.0], [0.5], torch.float32)
-    assert index is not None
-    assert index.tolist() == [8, 9]
+    objective = SOPALoss(0.5, train_size=10)
+    scores, index = torch.tensor([0.5, 0.25, 1.0], dtype=torch.bfloat16), torch.tensor([7, 8, 9])
+    loss = objective(scores.requires_grad_(), torch.tensor([0.0, 1.0, 1.0]), index)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert loss.item() == (1.25**2 + 0.5**2) / 2 / 0.5
+    assert scores.grad is not None
+    assert scores.grad.dtype == torch.bfloat16
+    assert objective.s.nonzero()[:, 0].tolist() == [8, 9]
     with pytest.raises(InputError, match=r"`scores` and `target` must be .*got shapes \(2, 1\) and \(2,\)"):
-        gather_classes(torch.zeros(2, 1), torch.zeros(2), None, True, 1)
+        objective(torch.zeros(2, 1), torch.zeros(2), torch.zeros(2).long())
     with pytest.raises(InputError, match=r"`index` must hold one integer per score, got shape \(3,\)"):
-        gather_classes(torch.zeros(2), torch.zeros(2), torch.zeros(3).long(), True, 1)
+        objective(torch.zeros(2), torch.zeros(2), torch.zeros(3).long())
 
 
 # ---------------------------------------------------------------------------------------- state
@@ -260,7 +257,7 @@ def test_eval_needs_no_index_and_touches_no_state(name: str) -> None:
 
 def test_train_size_is_checked() -> None:
     with pytest.raises(InputError, match="`train_size` must be a whole number, at least 1, got 0"):
-        SOPALoss(0, max_fpr=0.3)
+        SOPALoss(max_fpr=0.3, train_size=0)
 
 
 # ---------------------------------------------------------------------------------------- ranks

@@ -25,19 +25,21 @@ N = 24
 def pauci(
     min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
 ) -> PAUCILoss:
-    return PAUCILoss(0.3, min_tpr, prior, kappa=3.0, omega=0.7, constraint=constraint)
+    return PAUCILoss(0.3, min_tpr, prior=prior, kappa=3.0, omega=0.7, constraint=constraint)
 
 
 def closed_form(
     min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
 ) -> UPAUCILoss:
-    return UPAUCILoss(0.3, min_tpr, prior, omega=0.7, constraint=constraint)
+    return UPAUCILoss(0.3, min_tpr, prior=prior, omega=0.7, constraint=constraint)
 
 
 def stored(
     min_tpr: float = 0.0, constraint: Constraint = "projection", prior: float | None = 0.4
 ) -> UPAUCILoss:
-    return UPAUCILoss(0.3, min_tpr, prior, omega=0.7, constraint=constraint, weights="ascent", train_size=N)
+    return UPAUCILoss(
+        0.3, min_tpr, prior=prior, omega=0.7, constraint=constraint, weights="ascent", train_size=N
+    )
 
 
 Factory = Callable[[float, Constraint, float | None], MinimaxObjective]

@@ -101,7 +101,9 @@ def test_two_way_steps_against_numpy() -> None:
     index = batches[2][2]
     index[:2] = index[batches[2][1] == 1][0]  # a duplicate, whichever label the two had before
     batches[2][1][:2] = 1
-    objective = SOPALoss(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05).double()
+    objective = SOPALoss(
+        BETA, 1 - ALPHA, train_size=24, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05
+    ).double()
     objective.s_outer.fill_(4.0)  # so that the dual weights leave 1
     losses, gradients, s, y, outer = two_way_in_numpy(batches, 24, outer=4.0)
     assert ((y > 0) & (y < 1)).sum() >= 5
@@ -121,7 +123,7 @@ def test_agrees_with_libauc_one_way() -> None:
     """The same loss, gradient and thresholds; only without duplicates, which LibAUC drops."""
     losses = pytest.importorskip("libauc.losses.auc")
     theirs = losses.pAUC_CVaR_Loss(24, pos_len=12, beta=0.5, eta=0.1, surr_loss="squared", device="cpu")
-    ours = SOPALoss(24, max_fpr=0.5, threshold_lr=0.1)
+    ours = SOPALoss(max_fpr=0.5, train_size=24, threshold_lr=0.1)
     for scores, target, index in random_batches(6, n_train=24):
         f, h = scores.clone().requires_grad_(), scores.clone().requires_grad_()
         loss, reference = ours(f, target, index), theirs(h[:, None], target, index)
@@ -138,7 +140,7 @@ def test_agrees_with_libauc_two_way() -> None:
         24, threshold=1.0, alpha=0.05, beta_0=0.1, beta_1=0.2, theta_0=ALPHA, theta_1=BETA,
         surr_loss="squared", device="cpu",
     )  # fmt: skip
-    ours = SOPALoss(24, BETA, 1 - ALPHA, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05)
+    ours = SOPALoss(BETA, 1 - ALPHA, train_size=24, threshold_lr=0.1, outer_threshold_lr=0.2, dual_lr=0.05)
     ours.s_outer.fill_(4.0)
     theirs.s2.fill_(4.0)
     for scores, target, index in random_batches(6, n_train=24):

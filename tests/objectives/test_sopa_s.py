@@ -91,7 +91,9 @@ def two_way_in_numpy(
 @pytest.mark.parametrize(("lam", "tau"), [(0.7, 1.3), (2.0, 0.5)])
 def test_two_way_steps_against_numpy(lam: float, tau: float) -> None:
     batches = random_batches(5)
-    objective = SOPASLoss(TRAIN_SIZE, two_way=True, lambda_=lam, tau=tau, u_rate=0.6, w_rate=0.8).double()
+    objective = SOPASLoss(
+        min_tpr=0.5, train_size=TRAIN_SIZE, lambda_=lam, tau=tau, u_rate=0.6, w_rate=0.8
+    ).double()
     losses, gradients, u, w = two_way_in_numpy(batches, lam, tau, 0.6, 0.8)
     for (scores, target, index), loss_value, gradient in zip(batches, losses, gradients, strict=True):
         scores.requires_grad_()
@@ -110,7 +112,9 @@ def test_two_way_steps_against_numpy(lam: float, tau: float) -> None:
 def test_agrees_with_libauc(two_way: bool) -> None:
     """Its averages start at 0 instead of the first value; given ours as a start, every step agrees."""
     losses = pytest.importorskip("libauc.losses.auc")
-    ours = SOPASLoss(TRAIN_SIZE, two_way=two_way, lambda_=0.5, tau=0.8, u_rate=0.6, w_rate=0.7)
+    ours = SOPASLoss(
+        min_tpr=0.5 * two_way, train_size=TRAIN_SIZE, lambda_=0.5, tau=0.8, u_rate=0.6, w_rate=0.7
+    )
     if two_way:
         theirs = losses.tpAUC_KL_Loss(
             TRAIN_SIZE, tau=0.8, Lambda=0.5, gammas=(0.6, 0.7), surr_loss="squared", device="cpu"
@@ -138,7 +142,7 @@ def test_agrees_with_libauc(two_way: bool) -> None:
 @pytest.mark.parametrize("lam", [0.1, 1e-3])
 def test_huge_losses_leave_everything_finite(two_way: bool, lam: float) -> None:
     """ℓ/λ up to 2·10⁷ (raw logits) and a recovery from it: the weights stay what they are by definition."""
-    objective = SOPASLoss(4, two_way=two_way, lambda_=lam, surrogate="logistic")
+    objective = SOPASLoss(min_tpr=0.5 * two_way, train_size=4, lambda_=lam, surrogate="logistic")
     target, index = torch.tensor([1, 1, 0, 0]), torch.arange(4)
     for factor in (1e4, 1.0, 1e4):
         scores = (factor * torch.tensor([-1.0, 1.0, 1.0, -1.0])).requires_grad_()
@@ -156,18 +160,18 @@ def test_eval_uses_the_batch_s_own_averages() -> None:
     table = (1 - scores[target == 1][:, None] + scores[target == 0]).square()
     risk = (torch.softmax(table / 0.5, dim=1) * table).sum(dim=1)
     outer = torch.softmax(0.5 / 0.8 * (table / 0.5).exp().mean(dim=1).log(), dim=0)
-    one_way = SOPASLoss(1, lambda_=0.5).eval()(scores, target)
-    two_way = SOPASLoss(1, two_way=True, lambda_=0.5, tau=0.8).eval()(scores, target)
+    one_way = SOPASLoss(train_size=1, lambda_=0.5).eval()(scores, target)
+    two_way = SOPASLoss(min_tpr=0.5, train_size=1, lambda_=0.5, tau=0.8).eval()(scores, target)
     torch.testing.assert_close(one_way, risk.mean())
     torch.testing.assert_close(two_way, (outer * risk).sum())
 
 
 def test_rate_one_forgets_and_bad_settings_are_named() -> None:
-    objective = SOPASLoss(1, u_rate=1.0)
+    objective = SOPASLoss(train_size=1, u_rate=1.0)
     for score in (0.0, 1.0):
         objective(torch.tensor([score, 0.0]), torch.tensor([1, 0]), torch.tensor([0, 0]))
     assert objective.log_u.item() == pytest.approx(0.0)
     with pytest.raises(InputError, match="`lambda_` must be a finite number above 0, got 0"):
-        SOPASLoss(1, lambda_=0)
+        SOPASLoss(train_size=1, lambda_=0)
     with pytest.raises(InputError, match=r"`w_rate` must be a finite number in \(0, 1\], got 1.5"):
-        SOPASLoss(1, w_rate=1.5)
+        SOPASLoss(train_size=1, w_rate=1.5)

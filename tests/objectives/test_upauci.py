@@ -167,7 +167,7 @@ def test_bad_arguments(make: Callable[[], nn.Module], message: str) -> None:
 def test_bad_indices() -> None:
     scores, target = batch(7, 3)
     objective = stored()
-    with pytest.raises(InputError, match="`index` is needed"):
+    with pytest.raises(InputError, match=r"in train\(\) mode needs `index`"):
         objective(scores, target)
     for index in (torch.tensor([0, 1, N_TRAIN]), torch.tensor([0, -1, 1])):
         for use in (objective, objective.ascend_):

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
-from pauc_lightning.optim.agd_sbcd import AGDSBCDOptimizer, InnerLoops
+from pauc_lightning.objectives.inner_loops import InnerLoops
+from pauc_lightning.optim import AGDSBCDOptimizer
 
 BETA, LR, THRESHOLD_LR, MU, GAMMA, DECAY, FIRST = 0.5, 0.4, 0.3, 2.0, 3.0, 0.1, 2
 Array = npt.NDArray[np.float64]
@@ -33,13 +34,14 @@ def linear_batches(n_batches: int) -> list[Batch]:
 
 
 def build() -> tuple[nn.Linear, AGDSBCDLoss, AGDSBCDOptimizer]:
-    loops = InnerLoops(first_length=FIRST)
     network = nn.Linear(2, 1, bias=False).double()
     with torch.no_grad():
         network.weight.copy_(torch.tensor([[0.5, -1.0]]))
-    objective = AGDSBCDLoss(20, BETA, loops, threshold_lr=THRESHOLD_LR).double()
+    objective = AGDSBCDLoss(
+        BETA, train_size=20, threshold_lr=THRESHOLD_LR, first_loop=FIRST, surrogate="logistic"
+    ).double()
     optimizer = AGDSBCDOptimizer(
-        network.parameters(), loops=loops, lr=LR, mu=MU, gamma=GAMMA, weight_decay=DECAY
+        network.parameters(), objective.loops, lr=LR, mu=MU, gamma=GAMMA, weight_decay=DECAY
     )  # fmt: skip
     return network, objective, optimizer
 
@@ -141,12 +143,12 @@ def test_parameters_without_gradient_stay_exactly_where_they_are() -> None:
 def test_bad_settings_are_named() -> None:
     parameters = [nn.Parameter(torch.zeros(1))]
     with pytest.raises(InputError, match="`mu` must be a finite number above 0, got 0"):
-        AGDSBCDOptimizer(parameters, loops=InnerLoops(), mu=0)
+        AGDSBCDOptimizer(parameters, loops=InnerLoops(50), mu=0)
     with pytest.raises(InputError, match="`weight_decay` must be a finite number of at least 0, got -1"):
-        AGDSBCDOptimizer(parameters, loops=InnerLoops(), weight_decay=-1)
-    with pytest.raises(InputError, match="`first_length` must be a whole number, at least 1, got 0"):
+        AGDSBCDOptimizer(parameters, loops=InnerLoops(50), weight_decay=-1)
+    with pytest.raises(InputError, match="`first_loop` must be a whole number, at least 1, got 0"):
         InnerLoops(0)
     with pytest.raises(InputError, match="one without 'loops'"):
-        AGDSBCDOptimizer(parameters, InnerLoops()).load_state_dict(torch.optim.SGD(parameters).state_dict())
+        AGDSBCDOptimizer(parameters, InnerLoops(50)).load_state_dict(torch.optim.SGD(parameters).state_dict())
     with pytest.raises(InputError, match="`loops` must be the InnerLoops"):
         AGDSBCDOptimizer(parameters, loops=50)  # type: ignore[arg-type]

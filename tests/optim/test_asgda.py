@@ -24,6 +24,12 @@ Array = NDArray[np.float64]
 Point = dict[str, Array]
 
 
+def asgda(params: Any, **options: Any) -> ASGDA:
+    """The optimizer with estimators that remember (ρ < 1) and small steps, unless a test says otherwise."""
+    defaults = {"lr": 0.05, "k": 1.0, "m": 500.0, "iota_descent": 3.0, "iota_ascent": 3.0}
+    return ASGDA(params, **{**defaults, **options})
+
+
 # ---------------------------------------------------------------------- Algorithm 1, derived independently
 
 
@@ -66,7 +72,7 @@ def test_three_steps_equal_the_rederivation() -> None:
     loss_fn = PAUCILoss(
         0.3, 0.6, prior=0.35, kappa=3.0, omega=0.5, constraint="lagrangian", a=0.9, b=0.2
     ).double()
-    opt = ASGDA(
+    opt = asgda(
         [{"params": network.parameters()}, *loss_fn.param_groups()],
         lr=nu, lr_ascent=lam, k=k, m=m, iota_descent=iota_1, iota_ascent=iota_2, weight_decay=decay,
     )  # fmt: skip
@@ -118,7 +124,7 @@ def test_three_steps_equal_the_rederivation() -> None:
 def test_coefficients_are_capped_at_one(k: float, iota: float) -> None:
     """η = 1 puts x at the projection, and ρ = 1 forgets all but the newest gradient."""
     x = nn.Parameter(torch.tensor(3.0, dtype=torch.float64))
-    opt = ASGDA([x], lr=0.1, k=k, m=1.0, iota_descent=iota, warm_start=True)
+    opt = asgda([x], lr=0.1, k=k, m=1.0, iota_descent=iota, warm_start=True)
 
     def closure() -> Tensor:
         opt.zero_grad()
@@ -145,7 +151,7 @@ def test_every_variable_is_feasible_after_every_step(
     generator = torch.Generator().manual_seed(0)
     loss_fn = make(0.2, min_tpr, prior=0.5, constraint=constraint)
     network = nn.Linear(4, 1)
-    opt = ASGDA([{"params": network.parameters()}, *loss_fn.param_groups()], lr=30.0, k=3.0, m=50.0)
+    opt = asgda([{"params": network.parameters()}, *loss_fn.param_groups()], lr=30.0, k=3.0, m=50.0)
     extremes = {name: [value.item()] * 2 for name, value in loss_fn.variables().items()}
     for _ in range(150):
         x = torch.randn(16, 4, generator=generator)
@@ -174,8 +180,8 @@ def test_every_variable_is_feasible_after_every_step(
 )
 def test_bound_that_moves_is_kept(min_tpr: float, name: str, gradient: float, lowest: float) -> None:
     """γ ≥ b − 1 and γ ≥ −a at the *new* b and a: as b rises or a falls, γ is pushed although its gradient is zero."""
-    loss_fn = PAUCILoss(0.3, min_tpr, a=1.0, b=0.0, gamma=-1.0).double()
-    opt = ASGDA(loss_fn.param_groups(), lr=1.0, k=1.0, m=1.0, warm_start=True)
+    loss_fn = PAUCILoss(0.3, min_tpr, kappa=4.0, omega=1.0, gamma=-1.0).double()
+    opt = asgda(loss_fn.param_groups(), lr=1.0, k=1.0, m=1.0, warm_start=True)
     start = {"a": 1.0, "b": 0.0}
     for parameter_name, parameter in loss_fn.named_parameters():
         parameter.grad = torch.full_like(parameter, gradient if parameter_name == name else 0.0)
@@ -229,7 +235,7 @@ def run_quadratic(
 ) -> Array:
     """Run ASGDA with additive noise, the same in both evaluations; the mapping's mean norm after each step."""
     groups = [{"params": [x], "box": problem.box}, {"params": [y], "box": problem.box, "ascent": True}]
-    opt = ASGDA(groups, **options)  # type: ignore[arg-type]
+    opt = asgda(groups, **options)
     generator = torch.Generator().manual_seed(1)
     norms = []
     for _ in range(steps):
@@ -282,7 +288,7 @@ def solve_for_fixed_scores(loss_fn: MinimaxObjective, lr_ascent: float) -> tuple
         0, 1
     )
     loss_fn = loss_fn.double()
-    opt = ASGDA(loss_fn.param_groups(), lr=0.4, lr_ascent=lr_ascent, m=8.0, iota_descent=1.0, iota_ascent=1.0)
+    opt = asgda(loss_fn.param_groups(), lr=0.4, lr_ascent=lr_ascent, m=8.0, iota_descent=1.0, iota_ascent=1.0)
 
     def closure() -> None:
         opt.zero_grad()
@@ -309,7 +315,7 @@ def test_solves_the_objective_for_fixed_scores(
 
 def test_gamma_as_fast_as_the_thresholds_goes_round_in_circles() -> None:
     """Why the default of `lr_ascent` is a sixteenth of `lr`."""
-    _, course = solve_for_fixed_scores(UPAUCILoss(0.3, 0.6, prior=0.2), lr_ascent=0.4)
+    _, course = solve_for_fixed_scores(UPAUCILoss(0.3, 0.6, prior=0.2, omega=0.1), lr_ascent=0.4)
     assert np.ptp(course[-300:]) > 0.3
 
 
@@ -318,13 +324,13 @@ def test_gamma_as_fast_as_the_thresholds_goes_round_in_circles() -> None:
 
 def make_problem() -> tuple[nn.Linear, PAUCILoss, ASGDA]:
     torch.manual_seed(0)
-    network, loss_fn = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5)
+    network, loss_fn = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5, kappa=4.0, omega=1.0)
     return network, loss_fn, make_optimizer(network, loss_fn)
 
 
 def make_optimizer(network: nn.Module, loss_fn: MinimaxObjective) -> ASGDA:
     groups = [{"params": network.parameters(), "weight_decay": 1e-3}, *loss_fn.param_groups(lr=0.3)]
-    return ASGDA(groups, lr=0.5, lr_ascent=0.2, m=20.0)
+    return asgda(groups, lr=0.5, lr_ascent=0.2, m=20.0)
 
 
 def evaluation(network: nn.Module, loss_fn: nn.Module, opt: ASGDA, step: int) -> Callable[[], Tensor]:
@@ -359,8 +365,8 @@ def test_resume_is_bit_identical() -> None:
 
     file.seek(0)
     states = torch.load(file, weights_only=True)
-    network2, loss_fn2 = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5)
-    opt2 = ASGDA([{"params": network2.parameters()}, *loss_fn2.param_groups()], lr=9.0, k=7.0)
+    network2, loss_fn2 = nn.Linear(4, 1), PAUCILoss(0.3, 0.6, prior=0.5, kappa=4.0, omega=1.0)
+    opt2 = asgda([{"params": network2.parameters()}, *loss_fn2.param_groups()], lr=9.0, k=7.0)
     network2.load_state_dict(states[0])
     loss_fn2.load_state_dict(states[1])
     opt2.load_state_dict(states[2])
@@ -456,7 +462,7 @@ def test_gradient_scaler_drives_the_halves() -> None:
 @pytest.mark.parametrize("ascent", [False, True])
 def test_weight_decay_pulls_towards_zero(ascent: bool) -> None:
     x = nn.Parameter(torch.tensor([2.0, -3.0], dtype=torch.float64))
-    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.5, lr_ascent=0.5, m=8.0, weight_decay=0.2)
+    opt = asgda([{"params": [x], "ascent": ascent}], lr=0.5, lr_ascent=0.5, m=8.0, weight_decay=0.2)
     opt.step(lambda: None)  # no gradient at all
     np.testing.assert_allclose(
         x.detach().numpy(), [2 * (1 - 0.5 * 0.1), -3 * (1 - 0.5 * 0.1)], rtol=0, atol=1e-12
@@ -466,7 +472,7 @@ def test_weight_decay_pulls_towards_zero(ascent: bool) -> None:
 @pytest.mark.parametrize(("ascent", "expected"), [(False, 1.0 - 0.5 * 0.1 * 4), (True, 1.0 + 0.5 * 0.1 * 4)])
 def test_warm_start_moves_at_once(ascent: bool, expected: float) -> None:
     x = nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
-    opt = ASGDA([{"params": [x], "ascent": ascent}], lr=0.1, lr_ascent=0.1, m=8.0, warm_start=True)
+    opt = asgda([{"params": [x], "ascent": ascent}], lr=0.1, lr_ascent=0.1, m=8.0, warm_start=True)
     x.grad = torch.tensor(4.0, dtype=torch.float64)
     opt.move()
     assert x.item() == pytest.approx(expected, abs=1e-12)
@@ -474,7 +480,7 @@ def test_warm_start_moves_at_once(ascent: bool, expected: float) -> None:
 
 def test_parameter_without_gradient_has_gradient_zero() -> None:
     x, unused = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(3))
-    opt = ASGDA([x, unused], lr=0.1, warm_start=True)
+    opt = asgda([x, unused], lr=0.1, warm_start=True)
 
     def closure() -> None:
         opt.zero_grad()
@@ -488,7 +494,7 @@ def test_parameter_without_gradient_has_gradient_zero() -> None:
 
 def test_schedulers_change_the_step_size() -> None:
     x = nn.Parameter(torch.tensor(1.0))
-    opt = ASGDA([x], lr=0.1, m=8.0, warm_start=True)
+    opt = asgda([x], lr=0.1, m=8.0, warm_start=True)
     scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
     x.grad = torch.tensor(0.0)
     opt.move()
@@ -512,7 +518,7 @@ def quadratic_closure(opt: ASGDA) -> Callable[[], Tensor]:
 
 def test_closure_runs_with_gradients_at_both_points() -> None:
     x = nn.Parameter(torch.tensor(1.0))
-    opt = ASGDA([x], lr=0.1, m=8.0, warm_start=True)
+    opt = asgda([x], lr=0.1, m=8.0, warm_start=True)
     seen: list[float] = []
 
     def closure() -> float:
@@ -576,7 +582,7 @@ def test_group_of_several_types() -> None:
     """One group of float32 and float64 parameters: each moves as it would alone."""
     single, double = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(2, 2).double())
     alone = nn.Parameter(torch.ones(3))
-    opt, opt_alone = ASGDA([single, double], warm_start=True), ASGDA([alone], warm_start=True)
+    opt, opt_alone = asgda([single, double], warm_start=True), asgda([alone], warm_start=True)
     for x in (single, double, alone):
         x.grad = torch.full_like(x, 0.5)
     opt.move()
@@ -600,7 +606,7 @@ def test_group_of_several_types() -> None:
 )
 def test_bad_options(options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ASGDA([nn.Parameter(torch.ones(1))], **options)  # type: ignore[arg-type]
+        asgda([nn.Parameter(torch.ones(1))], **options)
 
 
 @pytest.mark.parametrize(
@@ -616,12 +622,12 @@ def test_bad_options(options: dict[str, float], message: str) -> None:
 )
 def test_bad_boxes(box: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ASGDA([{"params": [nn.Parameter(torch.ones(1))], "box": box}])
+        asgda([{"params": [nn.Parameter(torch.ones(1))], "box": box}])
 
 
 def test_step_sizes_by_direction() -> None:
     x, y, z = (nn.Parameter(torch.ones(1)) for _ in range(3))
-    opt = ASGDA([x], lr=0.32, iota_descent=1.0, iota_ascent=2.0)
+    opt = asgda([x], lr=0.32, iota_descent=1.0, iota_ascent=2.0)
     opt.add_param_group({"params": y, "ascent": True})
     opt.add_param_group({"params": [z], "ascent": True, "lr": 0.7})
     assert [group["lr"] for group in opt.param_groups] == [0.32, 0.02, 0.7]
@@ -631,12 +637,12 @@ def test_step_sizes_by_direction() -> None:
 def test_bad_ascent_options_and_sparse_gradients() -> None:
     x = nn.Parameter(torch.ones(2))
     with pytest.raises(InputError, match="`lr_ascent`"):
-        ASGDA([{"params": [x], "ascent": True}], lr_ascent=-1.0)
+        asgda([{"params": [x], "ascent": True}], lr_ascent=-1.0)
     with pytest.raises(InputError, match="`lr` must be a finite number of at least 0, got -2"):
-        ASGDA([{"params": [x], "lr": -2}])
+        asgda([{"params": [x], "lr": -2}])
     with pytest.raises(InputError, match=r"needs the key 'params', got the keys \['lr'\]"):
-        ASGDA([{"lr": 1.0}])
-    opt = ASGDA([x])
+        asgda([{"lr": 1.0}])
+    opt = asgda([x])
     x.grad = torch.tensor([1.0, 0.0]).to_sparse()
     with pytest.raises(InputError, match="sparse"):
         opt.move()
@@ -647,7 +653,7 @@ def test_one_evaluation_where_the_first_does_not_count() -> None:
     network, loss_fn, _ = make_problem()
     twin, twin_loss = copy.deepcopy(network), copy.deepcopy(loss_fn)
     opt, twice = (
-        ASGDA(
+        asgda(
             [{"params": net.parameters()}, *fn.param_groups()],
             lr=0.5,
             k=1,
@@ -685,7 +691,7 @@ def test_one_evaluation_where_the_first_does_not_count() -> None:
 
 
 def test_warm_start_needs_the_first_gradient() -> None:
-    opt = ASGDA([nn.Parameter(torch.ones(1))], k=1.0, m=1.0, iota_descent=10.0, warm_start=True)
+    opt = asgda([nn.Parameter(torch.ones(1))], k=1.0, m=1.0, iota_descent=10.0, warm_start=True)
     assert opt.evaluations_per_step == 2
     closure = quadratic_closure(opt)
     opt.step(closure)
@@ -694,7 +700,7 @@ def test_warm_start_needs_the_first_gradient() -> None:
 
 def test_a_move_whose_gradient_was_refused_is_not_repeated() -> None:
     """As with a gradient scaler that finds an overflow after the move and does not call ``step``."""
-    opt = ASGDA([nn.Parameter(torch.ones(1))], lr=0.1, k=1.0, m=1.0, iota_descent=10.0)
+    opt = asgda([nn.Parameter(torch.ones(1))], lr=0.1, k=1.0, m=1.0, iota_descent=10.0)
     closure = quadratic_closure(opt)
     (x,) = opt.param_groups[0]["params"]
     opt.step(closure)
