@@ -159,10 +159,12 @@ class _Frame:
     def _now(self) -> RenderableType:
         """The running cell, and below it how far it is."""
         cell, progress = self._board.running, self._board.progress
-        if cell is None or progress is None:
-            return Group(
-                Text(f"▸ {cell.title}" if cell is not None else ""), Text("  starting ...", style="dim")
+        if cell is None:
+            return Text(
+                "collecting the results ..." if self._board.left is None else "starting ...", style="dim"
             )
+        if progress is None:
+            return Group(Text(f"▸ {cell.title}"), Text("  starting ...", style="dim"))
         parts: list[RenderableType] = [Text(" ")]
         if progress.fraction >= 1 and isinstance(cell, Run):
             parts.append(Text("testing ...", style="dim"))

@@ -66,16 +66,25 @@ def _draw_panel(
 ) -> None:
     panel.suptitle(region.title, fontsize="medium")
     whole, zoom = panel.subplots(1, 2)
-    for ax in (whole, zoom):
-        shade(ax, region)
-        for name, of_method in methods.items():
-            _draw_method(ax, f"{name}  {of_method.summary}", of_method, region, styles[name])
+    _draw_methods(whole, region, methods, styles)
     frame_unit_square(whole)
-    zoom.set(xlim=(region.min_fpr, region.max_fpr), ylim=(region.min_tpr, 1.0))
-    zoom.set_xlabel("False-positive rate (the region only)")
-    tidy(zoom)
+    if region == Region():  # there is nothing to enlarge
+        zoom.remove()
+    else:
+        _draw_methods(zoom, region, methods, styles)
+        zoom.set(xlim=(region.min_fpr, region.max_fpr), ylim=(region.min_tpr, 1.0))
+        zoom.set_xlabel("False-positive rate (the region only)")
+        tidy(zoom)
     handles, labels = whole.get_legend_handles_labels()
     panel.legend(handles, labels, loc="outside right upper", frameon=False, fontsize="small")
+
+
+def _draw_methods(
+    ax: Axes, region: Region, methods: Mapping[str, MethodCurves], styles: Mapping[str, int]
+) -> None:
+    shade(ax, region)
+    for name, of_method in methods.items():
+        _draw_method(ax, f"{name}  {of_method.summary}", of_method, region, styles[name])
 
 
 def _draw_method(ax: Axes, label: str, of_method: MethodCurves, region: Region, style: int) -> None:

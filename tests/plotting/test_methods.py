@@ -47,3 +47,8 @@ def test_rates_in_a_narrow_region_are_drawn_finely() -> None:
     figure = plot_methods({region: {"single": MethodCurves([FLAT], [0.0])}})
     x = np.asarray(figure.axes[0].lines[0].get_xdata())
     assert np.count_nonzero(x < 0.001) > 100
+
+
+def test_the_whole_square_is_not_enlarged() -> None:
+    figure = plot_methods({Region(): {"single": MethodCurves([FLAT], [0.5])}})
+    assert len(figure.axes) == 1
