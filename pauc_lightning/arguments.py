@@ -1,4 +1,4 @@
-"""Checks of constructor arguments: one sentence that names the argument, the value received and what is accepted."""
+"""Checks of constructor arguments. Their errors name the argument, the value received and what is accepted."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def check_number(
     below: float | None = None,
     hint: str = "",
 ) -> None:
-    """Refuse what is not a finite number within the bounds that are given.
+    """Raise :class:`InputError` unless the value is a finite number within the given bounds.
 
     Args:
         name: The argument, as the user wrote it.
         value: What the user gave for it.
-        at_least: Smallest value that is accepted.
-        above: Bound that is too small itself.
-        at_most: Largest value that is accepted.
-        below: Bound that is too large itself.
-        hint: What to do, added after a colon.
+        at_least: Smallest accepted value.
+        above: Exclusive lower bound.
+        at_most: Largest accepted value.
+        below: Exclusive upper bound.
+        hint: The remedy, added after a colon.
 
     Example:
         >>> check_number("kappa", 2, above=0)
@@ -40,7 +40,7 @@ def check_number(
     """
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         number = math.inf
     if not (
         math.isfinite(number)
@@ -56,7 +56,7 @@ def check_number(
 def check_integer(
     name: str, value: Any, *, at_least: int, at_most: int | None = None, hint: str = ""
 ) -> None:
-    """Refuse what is not a whole number within the bounds; a float such as 2.0 is not one either.
+    """Raise :class:`InputError` unless the value is an integer within the bounds; the float 2.0 is refused as well.
 
     Example:
         >>> check_integer("width", 2.5, at_least=1)
@@ -70,25 +70,25 @@ def check_integer(
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False: ``"false"`` would count as true."""
+    """Raise :class:`InputError` unless the value is a bool; the string ``"false"`` would count as true."""
     if not isinstance(value, bool):
         _refuse(name, "true or false", value, "")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of the names in ``choices``."""
+    """Raise :class:`InputError` unless the value is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         _refuse(name, f"one of {', '.join(choices)}", value, "")
 
 
 def check_path(name: str, value: Any) -> None:
-    """Refuse what cannot name a file or a folder; the empty string would be the current directory."""
+    """Raise :class:`InputError` unless the value can name a file; the empty string would mean the current directory."""
     if not isinstance(value, (str, PathLike)) or not str(value).strip() or "\0" in str(value):
         _refuse(name, "the path of a file or folder", value, "")
 
 
 def check_prior(prior: Any) -> None:
-    """Refuse what is neither None nor a fraction of positives strictly between 0 and 1."""
+    """Raise :class:`InputError` unless the prior is None or strictly between 0 and 1."""
     if prior is not None:
         hint = "it is the fraction of positives in the training batches; leave it out to use each batch's own"
         check_number("prior", prior, above=0, below=1, hint=hint)

@@ -1,4 +1,4 @@
-"""Where config files are: the user's own, and those that come with the project, found by their names."""
+"""Finds config files by name: first the user's own, then those shipped with the project."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def shipped_folder() -> Path:
-    """The project's configs: inside an installed package, at the top of a checkout."""
+    """The folder of the shipped configs: inside an installed package, or at the top of a checkout."""
     package = Path(__file__).parent
     inside = package / "configs"
     return inside if inside.is_dir() else package.parent / "configs"
 
 
 def config_folders() -> tuple[Path, ...]:
-    """The folders in which names are looked up: ``configs/`` here, then the project's own."""
+    """The folders in which names are looked up: ``configs/`` in the current directory, then the shipped ones."""
     own, shipped = Path("configs"), shipped_folder()
     return (shipped,) if own.is_dir() and own.samefile(shipped) else (own, shipped)
 
 
 def find_config(name: str) -> Path:
-    """The file that ``-c name`` means: a path as it is, else the file of that name in one of the folders.
+    """The file that ``-c name`` refers to: an existing path, or the config of that name.
 
     Args:
         name: A path, or a name such as ``digits`` or ``method/upauci``, with or without ``.yaml``.
@@ -38,19 +38,19 @@ def find_config(name: str) -> Path:
         found = [path for path in _configs(folder) if _is_called(path, folder, wanted)]
         if len(found) > 1:
             names = ", ".join(_name(path, folder) for path in found)
-            raise InputError(f"`{name}` may be any of {names}: write one of these.")
+            raise InputError(f"`{name}` is ambiguous: write one of {names}.")
         if found:
             return found[0]
     known = [_name(path, folder) for folder in config_folders() for path in _configs(folder)]
     near = get_close_matches(wanted.name, [Path(other).name for other in known], n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""
     raise InputError(
-        f"`{name}`: no such file, nor a config of that name.{hint} `pauc configs` lists the names."
+        f"`{name}` is neither a file nor the name of a config.{hint} `pauc configs` lists the names."
     )
 
 
 def list_configs() -> Iterator[tuple[Path, str, str]]:
-    """Every config that can be used by name: its folder, its name in it, and its first comment."""
+    """All configs that can be used by name: folder, name within the folder, description."""
     for folder in config_folders():
         for path in _configs(folder):
             yield folder, _name(path, folder), _description(path)
@@ -65,13 +65,13 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _is_called(path: Path, folder: Path, wanted: Path) -> bool:
-    """Whether the last parts of the file's name are the wanted ones."""
+    """Whether the file's name ends in the wanted parts."""
     parts = Path(_name(path, folder)).parts
     return parts[-len(wanted.parts) :] == wanted.parts
 
 
 def _description(path: Path) -> str:
-    """The first sentence of the comment that the file begins with."""
+    """The first sentence of the comment at the top of the file."""
     words: list[str] = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         if not line.startswith("#"):

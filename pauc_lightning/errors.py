@@ -1,19 +1,18 @@
-"""The one exception a user's mistake ends in."""
+"""Exceptions for invalid user input."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    r"""Something the user gave cannot be used: the message names it and says what to do.
+    r"""Raised for invalid user input: the message names the input and says what to do.
 
-    A ``ValueError``, so that library users may catch it as such. The command line prints its message without
-    a traceback.
+    It is a ``ValueError``, so callers may catch it as such. The command line prints the message without a traceback.
 
-    A ``DataLoader`` raises the exception of a worker process anew, as the same class with the worker's whole
-    traceback as its message. Of such a report only the sentence at its end is kept.
+    A ``DataLoader`` re-raises the exception of a worker process with the worker's whole traceback as its message. Only
+    the last sentence of such a report is kept.
 
     Args:
-        message: The sentence.
+        message: One sentence that names the argument, the value received and the remedy.
 
     Example:
         >>> print(InputError("Caught InputError in DataLoader worker process 0.\nOriginal Traceback (most recent call "
@@ -28,8 +27,8 @@ class InputError(ValueError):
 
 
 class NonFiniteError(InputError):
-    """Training met a loss, a score or a gradient that is NaN or infinite, and has stopped before the step.
+    """Raised when a loss, a score or a gradient is NaN or infinite, before the step is taken.
 
-    The weights, the optimizer's state and everything kept per training sample are those before the step. The message
-    names the step and the samples, and the file that holds the batch's scores and the state.
+    The weights, the optimizer's state and the state kept per training sample are those before the step. The message
+    names the step, the samples, and the file that holds the batch's scores and the state.
     """

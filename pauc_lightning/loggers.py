@@ -1,4 +1,4 @@
-"""The run's own log: metrics.csv in a directory that belongs to one run only."""
+"""The logger of a run: metrics.csv in the run's own directory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pauc_lightning.files import complete_file
 
 
 class RunLogger(CSVLogger):
-    """Writes metrics.csv, and continues the file of a resumed run so that it remains one curve.
+    """Writes metrics.csv; a resumed run continues its file, so the curve stays in one piece.
 
     Args:
         folder: The directory that holds the runs of one name, or the run itself if ``claim`` is None.
         claim: Creates the run's directory in ``folder`` and returns its number. Called once, by the main process,
             when the directory is first needed. None means that ``folder`` is the run to continue.
-        first_step: The step at which a continued run goes on; what was logged from there on is dropped.
+        first_step: The step from which a run is continued; rows logged at or after it are dropped.
     """
 
     def __init__(self, folder: Path, claim: Callable[[Path], int] | None = None, first_step: int = 0) -> None:
@@ -33,7 +33,7 @@ class RunLogger(CSVLogger):
 
     @property
     def version(self) -> int | str:
-        """The number in the directory's name. Processes other than the main one are told the directory by it."""
+        """The number in the directory's name. The main process broadcasts the directory to the others."""
         if self._version is None:
             if not is_main_process() or self._claim is None:
                 return 0
@@ -55,10 +55,10 @@ class RunLogger(CSVLogger):
 
 
 class _ContinuedWriter(ExperimentWriter):
-    """An ExperimentWriter that keeps an existing file's rows before ``first_step``, and replaces a repeated row.
+    """An ExperimentWriter that keeps the rows before ``first_step`` and replaces repeated rows.
 
-    A run that was killed during or after a validation, but before the next checkpoint, validates again: the second
-    row of the same step with the same columns takes the place of the first.
+    A run that was killed after a validation but before the next checkpoint validates again. The new row of the same
+    step and columns replaces the old one.
     """
 
     def __init__(self, log_dir: str, first_step: int) -> None:
@@ -73,10 +73,10 @@ class _ContinuedWriter(ExperimentWriter):
             self.metrics_keys = sorted(set().union(*self._written))
 
     def log_metrics(self, metrics_dict: dict[str, float], step: int | None = None) -> None:
-        """Record a row; an earlier one of the same step and columns gives way."""
+        """Record a row, replacing an earlier one of the same step and columns."""
         super().log_metrics(metrics_dict, step)
         row = self.metrics[-1]
-        # What comes again is one of the last rows: validated after the checkpoint, or written out because of it.
+        # Only the last rows can be repeated: those of a validation after the checkpoint, or written because of it.
         for old in self._written[-4:]:
             if old == row:
                 self.metrics.pop()  # in the file already
@@ -86,7 +86,7 @@ class _ContinuedWriter(ExperimentWriter):
                 self._is_file_valid = False
 
     def save(self) -> None:
-        """Append the new rows to the file; write it anew where its header or an earlier row has changed."""
+        """Append the new rows to the file, or rewrite it if its header or an earlier row has changed."""
         if not self.metrics:
             return
         if self._record_new_keys() or not self._is_file_valid:
@@ -102,11 +102,11 @@ class _ContinuedWriter(ExperimentWriter):
         self.metrics = []
 
     def _check_log_dir_exists(self) -> None:
-        """The directory is ours, and its earlier rows are wanted: nothing to warn of or to delete."""
+        """Do nothing: the directory belongs to this run, and its earlier rows are kept."""
 
 
 def _is_whole(row: dict[str | None, Any]) -> bool:
-    """Whether a row was written completely: the last one may have been cut by a kill."""
+    """Whether a row is complete: a kill may have cut the last one."""
     return None not in row and None not in row.values() and str(row.get("step", "")).isdecimal()
 
 

@@ -114,7 +114,7 @@ def test_a_resumed_run_goes_on_in_its_directory(capsys: pytest.CaptureFixture[st
     folder = Path("runs/DigitsLT-CE/version_0")
     settings = (folder / "config.yaml").read_text()
     run("resume", folder)
-    assert "was finished before" in capsys.readouterr().out
+    assert "had already finished" in capsys.readouterr().out
     assert (folder / "config.yaml").read_text() == settings
     run("resume", folder, "--trainer.max_epochs=3")
     assert curve(folder) == [("0", "4"), ("1", "9"), ("2", "14")]

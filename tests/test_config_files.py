@@ -37,7 +37,7 @@ def test_paths_and_the_users_own_files_come_first(tmp_path: Path) -> None:
 def test_what_is_not_found_or_not_unique_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Did you mean `upauci`"):
         find_config("upuaci")
-    with pytest.raises(InputError, match="nor a config of that name"):
+    with pytest.raises(InputError, match="neither a file nor the name of a config"):
         find_config("method/digits")
     for folder in ("a", "b"):
         (tmp_path / "configs" / folder).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The command line: ``pauc fit|validate|test|predict``, ``pauc compare``, ``pauc data``, ``pauc benchmark``."""
+"""The command line ``pauc``; ``pauc --help`` lists its commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run ``pauc`` with these arguments, or with those of the process."""
-    # Imported late: the modules of this package may be used without loading every command.
+    # Imported here so that modules of this package can be used without loading the commands.
     from pauc_lightning.cli.entry import main
 
     main(args)

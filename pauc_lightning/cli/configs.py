@@ -1,4 +1,4 @@
-"""Config files: what is wrong with one, said with its name and line, before the parser sees it."""
+"""Reads config files; an error names the file and the line, before the parser sees the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pauc_lightning.errors import InputError
 
 
 def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
-    """The files that ``-c`` and ``--config`` name."""
+    """The config files named by ``-c`` and ``--config``."""
     for option, following in zip(arguments, [*arguments, ""][1:], strict=True):
         name, is_attached, attached = option.partition("=")
         if name in ("-c", "--config"):
@@ -21,7 +21,7 @@ def given_configs(arguments: Sequence[str]) -> Iterator[Path]:
 
 
 def find_and_check(arguments: Sequence[str]) -> list[str]:
-    """The arguments with the path of each config file in place of its name; each file has been checked.
+    """Replace the name of each config file by its path, and check the file.
 
     Example:
         >>> found = find_and_check(["fit", "-c", "digits", "--config=upauci"])
@@ -45,7 +45,7 @@ def find_and_check(arguments: Sequence[str]) -> list[str]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The settings in a YAML file; :class:`InputError` names the file and the line of what is wrong."""
+    """The settings in a YAML file; :class:`InputError` names the file and the offending line."""
     if not path.exists():
         raise InputError(f"`-c {path}`: no such file. Check the path.")
     if path.is_dir():
@@ -73,7 +73,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # ships no types
-    """Refuses a key that is given twice in one mapping, of which YAML would silently take the last."""
+    """Refuses duplicate keys in a mapping; YAML would silently take the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[Any, int] = {}

@@ -1,9 +1,13 @@
-"""Settings of a continued run: what the checkpoint decides, and what differs from the run so far."""
+"""Settings of a command that uses a checkpoint: what the checkpoint decides, and what differs from its run."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from pauc_lightning.cli.settings import LINKED_FROM_DATA
+from pauc_lightning.errors import InputError
 
 _WITHOUT_EFFECT = (
     *("config", "ckpt_path", "run_dir", "run_name", "test_best", "wandb", "wandb_project", "weights_only"),
@@ -23,6 +27,39 @@ _WITHOUT_EFFECT = (
     "model",
 )
 """Settings that may change without changing the weights, and the model's, which the checkpoint decides."""
+
+
+def check_model(path: str, asked: Mapping[str, Any], used: Mapping[str, Any]) -> None:
+    """Warn of model settings that the checkpoint overrides; refuse another method than the checkpoint's.
+
+    Args:
+        path: The checkpoint.
+        asked: Class and arguments of the model as given by the user; empty if none was given.
+        used: Class and arguments of the model as stored in the checkpoint.
+    """
+    if not asked:
+        return
+    asked_method, method = (str(model["class_path"]).rpartition(".")[2] for model in (asked, used))
+    if asked_method != method:
+        raise InputError(
+            f"`model={asked_method}`, but {path} is a checkpoint of {method}, and a run keeps its method. To train "
+            f"{asked_method} from these weights, start a new run: pauc fit ... --model.init_weights={path}"
+        )
+    given, stored = asked.get("init_args", {}), used.get("init_args", {})
+    shared = [key for key in given if key in stored and key not in LINKED_FROM_DATA]
+    lines = [
+        f"  {key}: asked for {given[key]!r}, using {stored[key]!r}"
+        for key in shared
+        if given[key] != stored[key]
+    ]
+    if lines:
+        listed = "\n".join(lines)
+        print(
+            f"warning: the checkpoint {path} was made with other settings, and those are used:\n{listed}\n"
+            "To train on with new settings, start a new run with --model.init_weights=<checkpoint> "
+            "instead of --ckpt_path.",
+            file=sys.stderr,
+        )
 
 
 def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

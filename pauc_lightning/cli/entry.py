@@ -1,4 +1,4 @@
-"""Entry point of ``pauc``: finds the command and turns mistakes into sentences."""
+"""Entry point of ``pauc``: runs the command and turns mistakes into sentences."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> None:
         compare.main(options, run_pauc=main)
     else:
         from pauc_lightning.cli.app import PaucCLI
-        from pauc_lightning.cli.runs import translate
+        from pauc_lightning.cli.run_commands import translate
 
         PaucCLI(
             find_and_check(translate([command, *options])), command
@@ -104,7 +104,7 @@ def _find_classes_in_the_current_directory() -> None:
 
 
 def _silence_other_peoples_noise() -> None:
-    """Hide exactly what Lightning says about its own use of other libraries, and its advertisement."""
+    """Hide Lightning's messages about its own use of other libraries, and those that tell users nothing."""
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
     warnings.filterwarnings(
         "ignore", message=r"LightningCLI's args parameter"

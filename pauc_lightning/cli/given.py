@@ -1,4 +1,4 @@
-"""What the user gave, option by option and line by line, so that an error can quote it."""
+"""The settings that the user gave, in options and in files, so that errors can quote them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Setting(NamedTuple):
     """One setting as the user wrote it.
 
     Attributes:
-        key: Its dotted name without the words that only the parser needs, such as ``model.backbone.hidden``.
-        value: What was given for it; for a class, its name.
-        quote: The setting as it stands on the command line or in a file.
+        key: Its dotted name without ``init_args`` and ``class_path``, such as ``model.backbone.hidden``.
+        value: The value; for a class, its name.
+        quote: The setting as it appears on the command line or in a file.
     """
 
     key: str
@@ -26,10 +26,10 @@ class Setting(NamedTuple):
 
 
 class Given:
-    """All settings of a command, in the order in which they count: later ones win.
+    """All settings of a command, in order: later ones win.
 
     Args:
-        arguments: The command's arguments. Files that cannot be read are passed over.
+        arguments: The command's arguments. Files that cannot be read are skipped.
 
     Example:
         >>> given = Given(["--model=CE", "--model.init_args.learning_rat", "3", "--data={class_path: Mine}"])
@@ -44,14 +44,14 @@ class Given:
         self.settings = [*self._from_files(), *self._from_options()]
 
     def find(self, name: str, value: object = None) -> Setting | None:
-        """The last setting with this name, or that ends in it; one with this value is preferred."""
+        """The last setting whose name is or ends in ``name``, preferably one with this value."""
         named = [setting for setting in self.settings if f".{setting.key}".endswith(f".{name}")]
         same = [setting for setting in named if str(setting.value) == str(value)]
         found = same or named
         return found[-1] if found else None
 
     def class_name(self, key: str) -> str | None:
-        """The class that was last given for ``key``."""
+        """The class given last for ``key``."""
         names = [setting.value for setting in self.settings if setting.key == key]
         return next((name for name in reversed(names) if isinstance(name, str)), None)
 
@@ -80,7 +80,7 @@ def _short(key: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """A value that is written as a list or as a mapping; other values remain as they were typed."""
+    """A list or mapping is parsed; any other value stays as typed."""
     if not text.startswith(("{", "[")):
         return text
     try:

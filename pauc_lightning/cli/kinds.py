@@ -1,4 +1,4 @@
-"""The kinds of classes that options take, and the names that may be given without a module."""
+"""The kinds of classes that options accept, and the classes known by their bare names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pauc_lightning.methods import PartialAUCModule
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of class.
+    """A kind of class, such as methods or data modules.
 
     Args:
-        title: What a class of this kind is, with its article.
-        base: What it derives from.
-        modules: Where the known ones are.
-        option: The option that takes one.
-        own: An import path as a user's own class might have it.
+        title: What a class of this kind is called, with its article.
+        base: The base class.
+        modules: The modules that hold the known classes.
+        option: The option that takes such a class.
+        own: An example of the import path of a user's own class.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def names(self) -> list[str]:
-        """The known classes."""
+        """The names of the known classes."""
         return sorted(
             name
             for module in self.modules
@@ -66,7 +66,7 @@ KINDS = {
     ),
     "logger": Kind("a logger", Logger, (lightning.pytorch.loggers,), "--trainer.logger", "my_file.MyLogger"),
 }
-"""By the last part of the option's name."""
+"""All kinds, by the last part of the option's name."""
 
 
 @cache
@@ -79,18 +79,18 @@ def load_known_classes() -> None:
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind that a known class belongs to."""
+    """The kind of a known class."""
     return next((kind for kind in KINDS.values() if name.rpartition(".")[2] in kind.names), None)
 
 
 def find_class(name: str) -> type | None:
-    """The class with this bare name or import path, if there is one that can be imported."""
+    """The class with this bare name or import path; None if it cannot be imported."""
     module, _, last = name.rpartition(".")
     if not module:
         candidates = [getattr(place, name, None) for kind in KINDS.values() for place in kind.modules]
     else:
         try:
             candidates = [getattr(importlib.import_module(module), last, None)]
-        except Exception:  # whatever a user's module does when it is imported
+        except Exception:  # a user's module may raise anything
             candidates = []
     return next((candidate for candidate in candidates if isinstance(candidate, type)), None)

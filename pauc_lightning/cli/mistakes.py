@@ -1,4 +1,4 @@
-"""Turns the exceptions behind a user's mistake, or behind a full disk, into one sentence."""
+"""Turns the exceptions that users can cause or cure into one sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DISK = {
 
 
 def sentence(error: BaseException) -> str | None:
-    """What to tell the user, or None if the error is this project's own and deserves its traceback."""
+    """The sentence for the user, or None for a bug of this project, which deserves its traceback."""
     for cause in _chain(error):
         if isinstance(cause, (InputError, *_lightnings_own())):
             return _shortened(str(cause)) or str(cause)
@@ -49,7 +49,7 @@ def _lightnings_own() -> tuple[type[Exception], ...]:
 
 
 def _shortened(message: str) -> str | None:
-    """Lightning's words for a run that is to end before the place it has reached, as a sentence with a remedy."""
+    """A shorter sentence for Lightning's message that ``max_epochs`` lies before the checkpoint's epoch."""
     found = re.search(r"checkpoint with current_epoch=(\d+), but .*max_epochs=(\d+)", message)
     if found is None:
         return None
@@ -58,21 +58,21 @@ def _shortened(message: str) -> str | None:
 
 
 def not_built(error: BaseException) -> str:
-    """The sentence for a class, of the user's or of a library, whose constructor raised something."""
+    """The sentence for a class whose constructor raised an exception."""
     *_, cause = _chain(error)
     name = _class_being_built(cause)
     what = f"{name} cannot" if name else "A class cannot"
     reason = " ".join(str(cause).split()).rstrip(".")
     if isinstance(cause, ImportError):
-        return f"{what} be built, as a package is missing: {reason}. Install it, or leave the class out."
+        return f"{what} be built because a package is missing: {reason}. Install it, or leave the class out."
     return (
         f"{what} be built with the settings given ({type(cause).__name__}: {reason}). Correct them; with "
-        "PAUC_TRACEBACK=1 before the command you see where it happens."
+        "PAUC_TRACEBACK=1 before the command the traceback is shown."
     )
 
 
 def _class_being_built(error: BaseException) -> str | None:
-    """The outermost class, apart from those of the command line itself, whose constructor was running."""
+    """The outermost class whose constructor was running, not counting those of the command line."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         module = frame.f_globals.get("__name__", "")
         if frame.f_code.co_name == "__init__" and not module.startswith(_COMMAND_LINE):
@@ -81,7 +81,7 @@ def _class_being_built(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception and those behind it: the parser wraps what constructors raise."""
+    """The exception and its causes: the parser wraps what constructors raise."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         yield error

@@ -1,4 +1,4 @@
-"""What was probably meant."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, valid: Iterable[str], prefix: str = "") -> str:
-    """A question that names the most similar valid name, after a space; nothing if none is similar.
+    """`` Did you mean ...?`` with the most similar valid name; the empty string if none is similar.
 
     Example:
         >>> nearest("comapre", ["compare", "fit"])

@@ -1,4 +1,4 @@
-"""What the commands say when they are done."""
+"""What the commands print before and after their work."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
     if first_step and trainer.global_step == first_step:
         again = shlex.join(["pauc", "resume", directory, f"--trainer.max_epochs={2 * trainer.current_epoch}"])
         print(
-            f"\nThis run was finished before: it has done {first_step} steps. To train on, for example:  {again}"
+            f"\nThis run had already finished: it has done {first_step} steps. To train on, for example:  {again}"
         )
     best, score = checkpoint.best_model_path, checkpoint.best_model_score
     if best and score is not None:
@@ -63,7 +63,7 @@ def _print_next(*command: str) -> None:
 
 
 def _title(monitor: str | None, model: PartialAUCModule) -> str:
-    """What the value by which checkpoints are compared is called."""
+    """The title of the monitored metric."""
     if monitor == "val/pauc":
         return model.region.title
     titles = {f"val/{region.name}": region.title for region in model.reported_regions()}
@@ -77,7 +77,7 @@ def after_evaluation(
     part: str,
     run: Path | None = None,
 ) -> None:
-    """Print the table of the test or validation part and keep its numbers beside it.
+    """Print the table of the test or validation part and save its numbers.
 
     Args:
         trainer: The Trainer that has evaluated.
@@ -115,7 +115,7 @@ def after_evaluation(
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:
-    """Say that the run was stopped, and the command that goes on with it.
+    """Print that the run was stopped, and the command that continues it.
 
     Args:
         checkpoints: The folder of the run's checkpoints.

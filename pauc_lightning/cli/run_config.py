@@ -1,4 +1,4 @@
-"""config.yaml: the settings of a run, kept with it."""
+"""config.yaml: the settings of a run, saved in its directory."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pauc_lightning.files import write_text
 
 
 class RunConfig(SaveConfigCallback):
-    """Keeps the settings with the run. A resumed run's new settings replace them; the old ones get a number."""
+    """Saves the settings in the run. New settings of a resumed run replace them; the old file gets a number."""
 
     _replacement: tuple[Path, str] | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write config.yaml, all of it or nothing, on the main process; a resumed run keeps its own until it trains."""
+        """Write config.yaml atomically on the main process; that of a resumed run is replaced only when it trains."""
         directory = trainer.log_dir  # asks all ranks
         if self.already_saved or directory is None or (stage == "predict" and not trainer.loggers):
             return
@@ -35,11 +35,11 @@ class RunConfig(SaveConfigCallback):
             self._replacement = path, text
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Keep the new settings of a resumed run, which fit its checkpoint and data: all of that has been checked."""
+        """Save the new settings of a resumed run, now that they have been checked against checkpoint and data."""
         if self._replacement is None:
             return
         path, text = self._replacement
         number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
         write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
-        write_text(path, text)  # at no moment is the run without settings
+        write_text(path, text)  # the run has settings at every moment
         self._replacement = None

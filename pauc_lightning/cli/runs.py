@@ -1,4 +1,4 @@
-"""Run directories: what is in one, how a new one is claimed, and ``pauc test RUN`` for ``-c ... --ckpt_path ...``."""
+"""Run directories: their contents, how a new one is claimed, locked and released."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pauc_lightning.cli import predict
 from pauc_lightning.errors import InputError
-
-COMMANDS = ("resume", "test", "validate", "predict")
-"""Commands that take a run directory as their first argument."""
 
 _LOCK = ".lock"
 _LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
 
 _LOCK_SECONDS = 10
-"""Longer than the workers of a killed run live on (5 s), which hold its lock as well."""
+"""How long to wait for the lock: the workers of a killed run hold it for up to 5 s more."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, text: str) -> RunDirectory:
-        """The run at a path that a user typed; an error that names the nearest run if there is none."""
+        """The run at a path that a user typed; :class:`InputError` suggests a run if there is none at the path."""
         path = Path(text)
         run = cls(path)
         if run.config.is_file():
@@ -71,13 +67,13 @@ class RunDirectory:
 
     @classmethod
     def of_config(cls, config: Path) -> RunDirectory | None:
-        """The run that a config file belongs to, if it lies in one."""
+        """The run that contains a config file, if any."""
         run = cls(Path(os.path.abspath(config)).parent)
         return run if run.checkpoints.is_dir() else None
 
     @classmethod
     def of_checkpoint(cls, checkpoint: Path) -> RunDirectory | None:
-        """The run that a checkpoint belongs to, if it lies in one."""
+        """The run that contains a checkpoint, if any."""
         folder = Path(os.path.abspath(checkpoint)).parent
         return cls(folder.parent) if folder.name == "checkpoints" else None
 
@@ -94,41 +90,8 @@ class RunDirectory:
         raise InputError(f"The run {self.path} has no {name} checkpoint. {remedy}")
 
 
-def translate(arguments: Sequence[str]) -> list[str]:
-    """Write ``COMMAND RUN options`` as the options that Lightning's command line knows.
-
-    Example:
-        >>> translate(["fit", "-c", "my.yaml"])
-        ['fit', '-c', 'my.yaml']
-    """
-    command, *rest = arguments
-    if command not in COMMANDS:
-        return list(arguments)
-    if not rest or rest[0].startswith("-"):
-        if command == "resume" and not any(_asks_for_help(option) for option in rest):
-            raise InputError("`pauc resume` needs the run's directory: pauc resume runs/<name>/version_<n>.")
-        if command == "predict" and any(option.split("=")[0] == "--input" for option in rest):
-            raise InputError(
-                "`--input` needs the run's directory: pauc predict runs/<name>/version_<n> --input ..."
-            )
-        return ["fit" if command == "resume" else command, *rest]
-    run, *options = rest
-    directory = RunDirectory.open(run)
-    config = str(directory.config)
-    if command == "resume":
-        return ["fit", "-c", config, "--ckpt_path", "last", *options]
-    if command == "predict":
-        options = predict.translate_options(directory.path, options)
-    return [command, "-c", config, "--ckpt_path", "best", *options]
-
-
-def _asks_for_help(option: str) -> bool:
-    name = option.partition("=")[0]
-    return name in ("-h", "--help", "--help_all") or name.endswith(".help")
-
-
 def find_checkpoint(name: str, configs: Sequence[Path]) -> Path:
-    """The checkpoint called ``best`` or ``last`` of the run that one of the config files belongs to."""
+    """The checkpoint called ``best`` or ``last`` of the run that contains one of the config files."""
     runs = [run for run in map(RunDirectory.of_config, configs) if run is not None]
     if not runs:
         raise InputError(
@@ -139,11 +102,11 @@ def find_checkpoint(name: str, configs: Sequence[Path]) -> Path:
 
 
 def claim_version(folder: Path) -> int:
-    """Create the first free ``version_N`` in ``folder``; of several processes each gets its own."""
+    """Create the first free ``version_N`` in ``folder``; concurrent processes get different ones."""
     taken = [_version(child) for child in folder.glob("version_*")] if folder.is_dir() else []
     for version in count(max(taken, default=-1) + 1):
         try:
-            # The system creates a directory for exactly one of those who ask.
+            # mkdir is atomic: it succeeds in one process only.
             (folder / f"version_{version}").mkdir(parents=True)
         except FileExistsError:
             if folder.is_dir():
@@ -155,7 +118,7 @@ def claim_version(folder: Path) -> int:
 
 @contextmanager
 def held(run: Path) -> Iterator[None]:
-    """Train in a run as the only process; the system ends the hold of a process that is killed.
+    """Hold the lock of a run; the system releases it if the process is killed.
 
     Args:
         run: The run's directory, which exists.
@@ -168,7 +131,7 @@ def held(run: Path) -> Iterator[None]:
             f"The run {relative(run)} is being trained by another process: wait until that has ended, or stop it first."
         ) from None
     except (OSError, NotImplementedError):
-        pass  # a file system without locks, or one that cannot be written, which is said when the run is to be saved
+        pass  # no locks on this file system, or it is read-only, which saving will report
     try:
         yield
     finally:
@@ -176,7 +139,7 @@ def held(run: Path) -> Iterator[None]:
 
 
 def release(path: Path) -> None:
-    """Remove a claimed directory in which nothing has been recorded yet, and parents that are empty then."""
+    """Remove a claimed directory in which nothing has been recorded, and its parents if they become empty."""
     if not path.is_dir() or {child.name for child in path.iterdir()} - _LEFT_BY_A_REFUSED_RUN:
         return
     for child in path.iterdir():
@@ -184,12 +147,12 @@ def release(path: Path) -> None:
     for folder in (path, path.parent, path.parent.parent):
         try:
             folder.rmdir()
-        except OSError:  # others have something there
+        except OSError:  # not empty
             return
 
 
 def relative(path: str | Path) -> str:
-    """The path as a user would type it from here."""
+    """The path as a user would type it in the current directory."""
     short = os.path.relpath(path)
     return str(path) if short.startswith("..") else short
 

@@ -1,4 +1,4 @@
-"""Settings that parse but cannot work, refused before anything is built or written."""
+"""Refuses settings that parse but cannot work, before anything is built or written."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LONGEST_NAME = 200
 _PROFILERS = ("simple", "advanced", "pytorch", "xla")
 
 LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
-"""Arguments of the model that are attributes of the data module; a data module may lack them."""
+"""Arguments of the model that are taken from attributes of the data module, if it has them."""
 
 _LARGEST_SEED = 2**32 - 1
 
 
 def check_settings(command: str, config: Namespace) -> None:
-    """Raise :class:`InputError` for what Lightning would accept and then ignore, or fail on much later.
+    """Raise :class:`InputError` for settings that Lightning would ignore, or fail on much later.
 
     Args:
         command: fit, validate, test or predict.
@@ -97,7 +97,7 @@ def _check_links(model: Namespace | None) -> None:
 
 
 def _check_hardware(trainer: Namespace) -> None:
-    """Names and numbers that the Trainer refuses without saying what it was given, or what there is."""
+    """Check names and numbers that the Trainer refuses without naming the value or the choices."""
     for name, registry in (("accelerator", AcceleratorRegistry), ("strategy", StrategyRegistry)):
         value = trainer.get(name)
         # Some strategies are named in the Trainer only, others are made of several words.

@@ -1,4 +1,4 @@
-"""Turns the parser's complaints into one sentence: what was given, what is wrong, what was probably meant."""
+"""Turns the parser's errors into one sentence: what was given, what is wrong, what was probably meant."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _without_value(match: re.Match[str], context: Context) -> str:
 
 
 def _rejected(match: re.Match[str], context: Context) -> str:
-    """An option that a class does not have, or a key in a file that no option has."""
+    """An unknown option of a class, or an unknown key in a file."""
     name, owner = match[1], find_class(context.complaint.owner)
     key = ".".join(part for part in (context.complaint.key, name) if part)
     setting = context.given.find(key) or context.given.find(name)
@@ -140,7 +140,7 @@ def _not_importable(match: re.Match[str], context: Context) -> str:
 
 
 def _raised(match: re.Match[str], context: Context) -> str:
-    """A module of the user's that raises something when it is imported."""
+    """A user's module that raises an exception when it is imported."""
     nested = re.search(r"NestedArg\(key='([\w.]+)', val='(.*)'\)", context.complaint.text)
     key = f"{context.complaint.key}.{nested[1]}" if nested else context.complaint.key
     setting = context.given.find(key)
@@ -210,11 +210,11 @@ _DESCRIPTIONS: Sequence[tuple[str, Callable[[re.Match[str], Context], str]]] = (
     (r"Errors:\s+- (?!Expected|Import path)([^\n]+)", _raised),
     (r"Expected a (\S+)", _wrong_type),
 )
-"""What the parser says, and who finds better words for it; the first that is found counts."""
+"""Patterns of the parser's messages and the functions that rephrase them; the first match counts."""
 
 
 def _parameters(member: type) -> Iterator[str]:
-    """The arguments of a class and of those it derives from, as the parser resolves them."""
+    """The arguments of a class, inherited ones included, as the parser resolves them."""
     parser = ArgumentParser()
     try:
         parser.add_class_arguments(member, fail_untyped=False)

@@ -92,7 +92,7 @@ def test_mistakes_end_in_a_sentence(
             ["--data", "DigitsLT", "--data.init_args.seed=-1"],
             "`seed` must be a whole number, at least 0, got -1.",
         ),
-        (["-c", "nowhere.yaml"], "`nowhere.yaml`: no such file"),
+        (["-c", "nowhere.yaml"], "`nowhere.yaml` is neither a file"),
         (["-c", "folder"], "`-c folder` is a directory"),
         (["-c"], "`-c` needs a config file"),
         (["-c", "broken.yaml"], "`-c broken.yaml` is not valid YAML: "),

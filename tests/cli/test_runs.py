@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release, translate
+from pauc_lightning.cli.run_commands import translate
+from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
 from pauc_lightning.errors import InputError
 
 

@@ -1,0 +1,45 @@
+"""``pauc resume|test|validate|predict RUN``, written as Lightning's ``-c ... --ckpt_path ...``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pauc_lightning.cli import predict
+from pauc_lightning.cli.runs import RunDirectory
+from pauc_lightning.errors import InputError
+
+COMMANDS = ("resume", "test", "validate", "predict")
+"""Commands that take a run directory as their first argument."""
+
+
+def translate(arguments: Sequence[str]) -> list[str]:
+    """Write ``COMMAND RUN options`` as the options that Lightning's command line knows.
+
+    Example:
+        >>> translate(["fit", "-c", "my.yaml"])
+        ['fit', '-c', 'my.yaml']
+    """
+    command, *rest = arguments
+    if command not in COMMANDS:
+        return list(arguments)
+    if not rest or rest[0].startswith("-"):
+        if command == "resume" and not any(_asks_for_help(option) for option in rest):
+            raise InputError("`pauc resume` needs the run's directory: pauc resume runs/<name>/version_<n>.")
+        if command == "predict" and any(option.split("=")[0] == "--input" for option in rest):
+            raise InputError(
+                "`--input` needs the run's directory: pauc predict runs/<name>/version_<n> --input ..."
+            )
+        return ["fit" if command == "resume" else command, *rest]
+    run, *options = rest
+    directory = RunDirectory.open(run)
+    config = str(directory.config)
+    if command == "resume":
+        return ["fit", "-c", config, "--ckpt_path", "last", *options]
+    if command == "predict":
+        options = predict.translate_options(directory.path, options)
+    return [command, "-c", config, "--ckpt_path", "best", *options]
+
+
+def _asks_for_help(option: str) -> bool:
+    name = option.partition("=")[0]
+    return name in ("-h", "--help", "--help_all") or name.endswith(".help")
