@@ -133,3 +133,17 @@ def test_killed_and_resumed_with_a_checkpoint_at_every_epoch(tmp_path: Path, set
     settings, _ = SETTINGS[setting]
     places = [("on_train_batch_end", 4), ("on_train_batch_end", 12), ("on_validation_end", 20)]
     kill_and_resume(tmp_path, run(tmp_path / "whole", **settings), places, every=None, **settings)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_epochs": -1, "max_steps": STEPS}], ids=["epochs", "steps"])
+def test_resumed_between_two_epochs_the_loggers_clock_does_not_jump(
+    limits: dict[str, Any], tmp_path: Path
+) -> None:
+    """With ``max_steps`` Lightning takes every resumed run for one within an epoch, and would count a step twice."""
+    whole = run(tmp_path / "whole", **limits)
+    run(tmp_path / "run", None, KillLast("on_train_epoch_end", 10, tmp_path / "killed"), **limits)
+    source = tmp_path / "killed/checkpoints/last.ckpt"
+    resumed = run(tmp_path / "resumed", source, seed=9, **limits)
+    assert read_checkpoint(source)["pauc_position"]["batches"] == 0
+    assert resumed.witness.seen == whole.witness.seen[10:]
+    assert resumed.witness.logged_at == whole.witness.logged_at[1:]
