@@ -116,27 +116,30 @@ def _cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Callable[[], None]:
-    """A step of a loop without Lightning, on the module's network with its loss, optimizer and clipping."""
+    """Return a step of a loop without Lightning, on the module's network with its loss, optimizer and clipping."""
     network = module.backbone
     assert isinstance(network, nn.Module)
-    is_minimax = isinstance(module, UPAUCI)
-    optimizer = module.configure_method_optimizer() if is_minimax else _sgd(network)  # type: ignore[operator]
-    clip_norm = module.gradient_clip_norm if is_minimax else None
+    parameters = list(network.parameters())
+    optimizer, loss_of, clip_norm = _sgd(network), _cross_entropy, None
+    if isinstance(module, UPAUCI):
+        objective = module.objective
+        optimizer, clip_norm = module.configure_method_optimizer(), module.gradient_clip_norm
+
+        def loss_of(logits: Tensor, target: Tensor) -> Tensor:
+            loss: Tensor = objective(logits.sigmoid(), target)
+            return loss
 
     def step() -> None:
         rows = torch.randint(len(x), (batch,), device=x.device)
         inputs, labels = x.index_select(0, rows), y.index_select(0, rows)
 
-        def closure() -> Tensor:
+        def closure() -> float:
             optimizer.zero_grad()
-            logits = network(inputs).squeeze(1)
-            loss: Tensor = (
-                module.objective(logits.sigmoid(), labels) if is_minimax else _cross_entropy(logits, labels)  # type: ignore[operator]
-            )
+            loss = loss_of(network(inputs).squeeze(1), labels)
             loss.backward()  # type: ignore[no-untyped-call]
             if clip_norm is not None:
-                nn.utils.clip_grad_norm_(network.parameters(), clip_norm)  # type: ignore[arg-type]
-            return loss
+                nn.utils.clip_grad_norm_(parameters, clip_norm)
+            return 0.0  # reading the value would wait for the device
 
         optimizer.step(closure)
 
