@@ -40,7 +40,8 @@ def wandb_logger(directory: Path, name: str, project: str, offline: bool) -> Wan
         project=project,
         save_dir=directory,
         offline=offline,
-        settings=wandb.Settings(init_timeout=_SECONDS),
+        # The mode of an earlier run of this process would hold otherwise.
+        settings=wandb.Settings(init_timeout=_SECONDS, mode="offline" if offline else "online"),
     )
     if is_main_process():
         _connect(logger, directory)
