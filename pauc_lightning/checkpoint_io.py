@@ -1,4 +1,4 @@
-"""Checkpoints on disk: written all or nothing, and checked before anything is made of them."""
+"""Checkpoint files: written atomically, and checked before they are used."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pauc_lightning.files import complete_binary_file
 
 _ZIP_START = b"PK\x03\x04"
 _FULL_STATE = ("loops", "optimizer_states", "callbacks")
-"""What a run needs, besides the weights, to go on."""
+"""What a resumed run needs besides the weights."""
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Lightning's checkpoint files, except that they are written atomically and checked when they are read.
+    """Writes Lightning's checkpoint files atomically, and checks them when they are read.
 
-    Give it to ``Trainer(plugins=[AtomicCheckpointIO()])``. Writing goes to a file beside the target, which takes its
-    place when it is complete and on the disk: neither a kill nor a full disk touches the checkpoint that was there.
-    Reading ends in an :class:`InputError` for whatever is not a whole checkpoint, and never executes a pickle.
+    Use it as ``Trainer(plugins=[AtomicCheckpointIO()])``. A checkpoint is written beside its target, which it replaces
+    when it is complete and on the disk: a kill or a full disk leaves the previous checkpoint as it was. Reading
+    anything but a complete checkpoint raises an :class:`InputError`, and never executes a pickle.
     """
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None
     ) -> None:
-        """Write ``checkpoint`` to a local file, all of it or nothing."""
+        """Write ``checkpoint`` to a local file, atomically."""
         if storage_options is not None:
             raise InputError(f"`storage_options` must be None for local files, got {storage_options!r}.")
         write_checkpoint(checkpoint, Path(path))
@@ -42,12 +42,12 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         map_location: Any = lambda storage, location: storage,
         weights_only: bool | None = None,
     ) -> dict[str, Any]:
-        """The checkpoint at ``path``; only tensors and plain values are loaded, whatever ``weights_only`` says."""
+        """Read the checkpoint at ``path``; only tensors and plain values are loaded, regardless of ``weights_only``."""
         return read_checkpoint(path, map_location)
 
 
 def write_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
-    """Write a checkpoint, all of it or nothing."""
+    """Write a checkpoint atomically."""
     with complete_binary_file(path) as file:
         recorder = _ErrorRecorder(file)
         try:
@@ -62,15 +62,15 @@ def write_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
 def read_checkpoint(
     path: str | Path, map_location: Any = "cpu", *, to_resume: bool = False
 ) -> dict[str, Any]:
-    """The content of a checkpoint, or an :class:`InputError` that says what else the file is.
+    """Return the content of a checkpoint; for any other file, raise an :class:`InputError` that says what it is.
 
-    The check sums of all its parts are compared, which ``torch.load`` does not do, and no pickle is executed: what is
-    not made of tensors and plain values is refused.
+    The checksums of all its parts are verified, which ``torch.load`` does not do, and no pickle is executed: anything
+    but tensors and plain values is refused.
 
     Args:
         path: The file.
         map_location: Where its tensors go, as in ``torch.load``.
-        to_resume: Whether a run is to be continued with it, which takes more than the weights.
+        to_resume: Whether a run is to be resumed from it, which needs more than the weights.
     """
     path = Path(path)
     _check_readable(path)
@@ -88,7 +88,7 @@ def read_checkpoint(
 
 
 def check_checkpoint(path: str | Path, *, to_resume: bool = False) -> None:
-    """Raise :class:`InputError` unless ``path`` is a whole checkpoint; see :func:`read_checkpoint`."""
+    """Raise :class:`InputError` unless ``path`` is a complete checkpoint; see :func:`read_checkpoint`."""
     read_checkpoint(path, to_resume=to_resume)
 
 
@@ -107,7 +107,7 @@ class _ErrorRecorder:
             raise
 
     def flush(self) -> None:
-        """Nothing: the file is flushed when it is complete."""
+        """Do nothing: the file is flushed when it is complete."""
 
 
 def _check_readable(path: Path) -> None:
@@ -131,7 +131,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _nearest(path: Path) -> str:
-    """What is there instead: the most similar checkpoint in the same directory."""
+    """Suggest the most similar checkpoint in the same directory."""
     try:
         present = sorted(file.name for file in path.parent.iterdir() if file.suffix == ".ckpt")
     except OSError:
@@ -143,7 +143,7 @@ def _nearest(path: Path) -> str:
 
 
 def _check_whole(path: Path) -> None:
-    """Compare the check sums of all parts of the zip archive that a checkpoint is."""
+    """Verify the checksums of all parts of the checkpoint, which is a zip archive."""
     with path.open("rb") as file:
         start = file.read(len(_ZIP_START))
     if not start:

@@ -1,4 +1,4 @@
-"""What the losses need from ``torch.distributed``; every function is the identity in a single process."""
+"""Helpers for ``torch.distributed``; every function is the identity in a single process."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from torch import Tensor, nn
 
 
 def world_size() -> int:
-    """Number of processes that train together; 1 without an initialised process group."""
+    """Return the number of processes that train together; 1 without an initialised process group."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """This process' number in ``range(world_size())``."""
+    """Return this process's number in ``range(world_size())``."""
     return dist.get_rank() if world_size() > 1 else 0
 
 
 def is_main_process() -> bool:
-    """Whether this is rank 0, also before the process group exists: Lightning numbers its processes earlier."""
-    from lightning.fabric.utilities.rank_zero import rank_zero_only  # only who asks this has loaded it anyway
+    """Return whether this is rank 0; also before the process group exists, as Lightning numbers processes earlier."""
+    from lightning.fabric.utilities.rank_zero import rank_zero_only  # callers have loaded it anyway
 
     return int(getattr(rank_zero_only, "rank", 0)) == 0
 
 
 def mean_across_ranks(value: Tensor) -> Tensor:
-    """The mean of ``value`` over the ranks, detached; on one process ``value`` itself."""
+    """Return the mean of ``value`` over the ranks, detached; on one process ``value`` itself."""
     if world_size() == 1:
         return value.detach()
     value = value.detach().clone()
@@ -36,10 +36,10 @@ def mean_across_ranks(value: Tensor) -> Tensor:
 
 
 def share_buffers(module: nn.Module) -> None:
-    """Give every rank the buffers of rank 0, such as the running statistics of batch normalisation.
+    """Copy the buffers of rank 0, such as the running statistics of batch normalisation, to every rank.
 
-    DDP does so at the beginning of each training step, so that after a step they differ: every rank would evaluate a
-    model of its own, and only rank 0's is saved.
+    DDP does so only at the beginning of a training step, so after a step they differ: each rank would evaluate a
+    different model, and only rank 0's is saved.
     """
     if world_size() > 1:
         for buffer in module.buffers():
@@ -47,7 +47,7 @@ def share_buffers(module: nn.Module) -> None:
 
 
 def _gather_shards(tensor: Tensor) -> tuple[list[Tensor], int]:
-    """Every rank's ``tensor`` (first dimensions may differ) and the position of ours."""
+    """Return every rank's ``tensor`` (first dimensions may differ) and the position of this rank's."""
     n_ranks = world_size()
     length = torch.tensor([tensor.shape[0]], device=tensor.device)
     lengths = [torch.empty_like(length) for _ in range(n_ranks)]

@@ -1,10 +1,10 @@
-"""Runs killed at random moments and resumed, against uninterrupted ones, bit for bit.
+"""Runs killed at random moments and resumed, compared bit for bit with uninterrupted ones.
 
-Each chain starts a process of its own that does what `pauc fit` does, kills it at a random moment (SIGKILL, and now and
-then SIGTERM or SIGINT), goes on with `pauc resume RUN` in another process, kills that, and so on until a process comes
-to the end. The weights and the optimizer's state in its last checkpoint, and the weights in its best, must equal those
-of a run that nobody disturbed. The processes are forked from one that has imported everything, which takes most of the
-time of a start otherwise.
+Each chain starts `pauc fit` in a process of its own, kills it at a random moment (by SIGKILL, sometimes by SIGTERM or
+SIGINT), continues with `pauc resume RUN` in another process, kills that one, and so on until a process finishes. The
+weights and the optimizer's state in the last checkpoint, and the weights in the best one, must equal those of an
+undisturbed run. The processes are forked from one that has imported everything, because imports take most of a start's
+time.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
 }
 _ATTEMPTS = 8
-"""How often a run may end by itself before its first kill."""
+"""How often a run may finish before its first kill."""
 
 _PATIENCE = 600.0
-"""Seconds after which a process counts as hanging."""
+"""Seconds after which a process is considered to hang."""
 
 
 class Ended(NamedTuple):
-    """How a process came to its end."""
+    """How a process ended."""
 
     status: int
     seconds: float
@@ -89,7 +89,7 @@ class Chain:
 
 
 def differences(expected: Any, got: Any, place: str = "") -> list[str]:
-    """The places where two nested structures of tensors and values are not identical."""
+    """Return the places where two nested structures of tensors and values are not identical."""
     if isinstance(expected, dict) and isinstance(got, dict):
         keys = list(dict.fromkeys([*expected, *got]))
         missing = [f"{place}/{key} missing" for key in keys if (key in expected) != (key in got)]
@@ -103,7 +103,7 @@ def differences(expected: Any, got: Any, place: str = "") -> list[str]:
         pairs = enumerate(zip(expected, got, strict=True))
         return [line for i, (first, second) in pairs for line in differences(first, second, f"{place}/{i}")]
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
-        # The bits: NaN equals itself, and 0.0 is not -0.0.
+        # Compared as bits: NaN equals itself, and 0.0 differs from -0.0.
         same = expected.dtype == got.dtype and expected.shape == got.shape
         same = same and expected.numpy().tobytes() == got.numpy().tobytes()
     else:
@@ -112,7 +112,7 @@ def differences(expected: Any, got: Any, place: str = "") -> list[str]:
 
 
 def compare_runs(expected: Path, got: Path) -> list[str]:
-    """Where the last and the best checkpoints of two run directories differ."""
+    """Return where the last and the best checkpoints of two run directories differ."""
     found = []
     for name, keys in (
         ("last", ("state_dict", "optimizer_states", "global_step")),
@@ -127,7 +127,7 @@ def compare_runs(expected: Path, got: Path) -> list[str]:
 
 
 def _start(arguments: Sequence[str], log: Path) -> int:
-    """Fork a process that is `pauc` with ``arguments``, and the leader of a group of its own; its id."""
+    """Fork a process that runs `pauc` with ``arguments`` in a process group of its own, and return its id."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -157,7 +157,7 @@ def _start(arguments: Sequence[str], log: Path) -> int:
 
 
 def _finish(process: int, kill_after: float | None = None, kind: signal.Signals = signal.SIGKILL) -> Ended:
-    """Wait for a process, after some time killing it and all that it started."""
+    """Wait for a process; after ``kill_after`` seconds, signal it and everything it started."""
     start = time.monotonic()
     sent = False
     while True:
@@ -182,7 +182,7 @@ def _signal_group(process: int, kind: signal.Signals) -> bool:
 
 
 def _newest(folder: Path) -> Path | None:
-    """The newest run that can be resumed; a run killed before its first checkpoint has to be started again."""
+    """Return the newest run that can be resumed; a run killed before its first checkpoint must be started again."""
     runs = sorted(folder.glob("run/version_*/checkpoints/last.ckpt"), key=lambda path: path.stat().st_mtime)
     return runs[-1].parent.parent if runs else None
 
@@ -195,7 +195,7 @@ def _command(setting: str, folder: Path) -> list[str]:
 
 
 def _whole_run(setting: str, folder: Path) -> tuple[Path, float]:
-    """A run that nobody disturbs, and how long it took."""
+    """Make an undisturbed run, and return it with the seconds it took."""
     folder.mkdir(parents=True)
     ended = _finish(_start(_command(setting, folder), folder / "log.txt"))
     run = _newest(folder)
@@ -205,17 +205,17 @@ def _whole_run(setting: str, folder: Path) -> tuple[Path, float]:
 
 
 def _chain(number: int, setting: str, folder: Path, seconds: float, most_kills: int, seed: int) -> Chain:
-    """Kill and resume a run until it comes to its end; one that ends before its first kill starts again."""
+    """Kill and resume a run until it finishes; a run that finishes before its first kill starts again."""
     chance = random.Random(f"{seed} {number}")
     chain = Chain(number, setting)
     folder.mkdir(parents=True)
     for _ in range(most_kills + _ATTEMPTS):
         kind = chance.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], [3, 1, 1])[0]
-        # The first part of a run is its start, where there is nothing to lose yet.
+        # A run begins with its start-up, where there is nothing to lose yet.
         moment = chance.uniform(0.3, 1.0) * seconds if len(chain.signals) < most_kills else None
         ended = _finish(_start(_command(setting, folder), folder / "log.txt"), moment, kind)
         if ended.status == 0 and not chain.signals:
-            shutil.rmtree(folder / "run")  # too fast for us: nothing has been shown
+            shutil.rmtree(folder / "run")  # it was too fast, so nothing has been shown
             seconds *= 0.8
             continue
         if ended.status == 0:
@@ -247,7 +247,7 @@ def run_chains(folder: Path, chains: int, most_kills: int, seed: int) -> list[Ch
 
 
 def report(chains: Sequence[Chain]) -> str:
-    """The table, and the line that sums it up."""
+    """Return the table and the line that sums it up."""
     lines = [f"{'chain':>5}  {'setting':<30}  {'killed by':<24}  identical"]
     for chain in chains:
         verdict = "yes" if not chain.differences else f"NO: {', '.join(chain.differences[:3])}"

@@ -136,7 +136,7 @@ def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Ca
         def closure() -> float:
             optimizer.zero_grad()
             loss = loss_of(network(inputs).squeeze(1), labels)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             if clip_norm is not None:
                 nn.utils.clip_grad_norm_(parameters, clip_norm)
             return 0.0  # reading the value would wait for the device

@@ -1,4 +1,4 @@
-"""When to draw, what to write, what to keep, when to stop."""
+"""Callbacks: checkpoints, figures, predictions, collapse warnings and graceful stops."""
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor

@@ -30,17 +30,17 @@ class RunCheckpoint(ModelCheckpoint):
 
     ``last.ckpt`` is written at the end of every epoch after its validation, at the end of training, when an exception
     or an interrupt ends the run between two optimizer steps, and every ``every_n_train_steps`` if asked for. A run that
-    is resumed from it goes on exactly where it was.
+    is resumed from it continues exactly where it was.
 
-    ``best.ckpt`` is written when a validation has ended with a better value than all before, and at no other time: it
-    is the model that was validated. A value that is not a number is never the best.
+    ``best.ckpt`` is written only when a validation ends with a better value than all before: it holds the model that
+    was validated. NaN is never the best value.
 
-    Both name nothing outside their directory, which may be moved or copied with them.
+    Neither file refers to anything outside its directory, so the directory may be moved or copied.
 
     Args:
         monitor: Metric that decides which model is best.
         mode: Whether the largest ("max") or the smallest ("min") value is best.
-        every_n_train_steps: Write last.ckpt also after every so many optimizer steps; null means only once per epoch.
+        every_n_train_steps: Write last.ckpt also after this number of optimizer steps; null for once per epoch.
         dirpath: Directory of the checkpoints; left out, <run>/checkpoints.
     """
 
@@ -76,38 +76,38 @@ class RunCheckpoint(ModelCheckpoint):
 
     @property
     def state_key(self) -> str:
-        """The name of this callback's state: a resumed run may save more or less often."""
+        """The name of this callback's state in a checkpoint; without the interval, which a resumed run may change."""
         return self._generate_state_key(monitor=self.monitor, mode=self.mode)
 
     # ------------------------------------------------------------------ when to save
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Find the directory. That a resumed run finds it full is no reason to warn."""
+        """Find the directory, without a warning if a resumed run finds it full."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
             super().setup(trainer, pl_module, stage)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Begin to watch; a run that was resumed between two epochs begins an epoch."""
+        """Start saving; a run that was resumed between two epochs begins a new epoch."""
         if self._resumed_at is not None and self._resumed_at.batches == 0:
             position.begin_epoch_anew(trainer)
         self._resumed_at = None
         self._is_training = True
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Count the epoch's batches from zero, as Lightning does a moment later: an interrupt may come in between."""
+        """Reset the count of the epoch's batches; Lightning does so later, and a signal may come in between."""
         trainer.fit_loop.epoch_loop.batch_progress.reset_on_run()
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Save the last state if it is time to."""
+        """Save the last state every ``every_n_train_steps`` steps."""
         every = self.save_every_n_train_steps
         if every is not None and trainer.global_step % every == 0:
             self._save_last(trainer)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The validation that was to be repeated has begun: the run ends where it was meant to."""
+        """Restore ``max_steps``, which was raised by one so that a pending validation could start."""
         if self._postponed_max_steps is not None:
             trainer.fit_loop.epoch_loop.max_steps = self._postponed_max_steps
             self._postponed_max_steps = None
@@ -128,7 +128,7 @@ class RunCheckpoint(ModelCheckpoint):
         self._save_last(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save the last state, and say so if there is no best one."""
+        """Save the last state, and warn if there is no best one."""
         self._save_last(trainer)
         self._is_training = False
         if self._may_save(trainer) and not self.best_model_path:
@@ -140,10 +140,10 @@ class RunCheckpoint(ModelCheckpoint):
             rank_zero_warn(f"There is no best.ckpt: {why}. The final state is {self.last_model_path}.")
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """Save the last state if it is whole: between two optimizer steps, not within one.
+        """Save the last state if the exception came between two optimizer steps, not within one.
 
-        Other processes may be elsewhere, or gone, so nothing here waits for them: only strategies whose rank 0 has
-        everything save.
+        Other processes may have stopped elsewhere, so nothing here waits for them, and only strategies that keep
+        everything on rank 0 save.
         """
         was_training, self._is_training = self._is_training, False
         if not (was_training and self._may_save(trainer) and position.is_between_steps(trainer)):
@@ -153,7 +153,7 @@ class RunCheckpoint(ModelCheckpoint):
         if trainer.is_global_zero:
             try:
                 self._save_last(trainer, wait_for_others=False)
-            except InputError as error:  # the disk, which may be what ended the run
+            except InputError as error:  # a full disk may be what ended the run
                 rank_zero_warn(f"The state at the interruption is lost: {error}")
 
     # ------------------------------------------------------------------ what is saved
@@ -161,14 +161,14 @@ class RunCheckpoint(ModelCheckpoint):
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Store loop counters that leave Lightning nothing to guess, whoever saves the checkpoint."""
+        """Store loop counters from which Lightning resumes exactly, in every checkpoint of a fit."""
         if trainer.state.fn == TrainerFn.FITTING and position.is_between_steps(trainer):
             position.store_position(
                 checkpoint, position.current_position(trainer, self._validated_at), trainer
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """The best model so far, by its name beside the checkpoint."""
+        """Return the best value so far, and the name of the best checkpoint in the same directory."""
         return {
             "monitor": self.monitor,
             "mode": self.mode,
@@ -213,7 +213,7 @@ class RunCheckpoint(ModelCheckpoint):
         return bool(score > self.best_model_score if self.mode == "max" else score < self.best_model_score)
 
     def _set_best(self, path: str, score: Tensor) -> None:
-        """Note the best model in all the places where Lightning and its loggers look for it."""
+        """Set every attribute in which Lightning and its loggers look for the best model."""
         self.best_model_path = self.kth_best_model_path = path
         self.best_model_score = self.kth_value = score
         self.best_k_models = {path: score}
@@ -221,12 +221,12 @@ class RunCheckpoint(ModelCheckpoint):
     # ------------------------------------------------------------------ resuming
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Nothing: ``on_load_checkpoint``, which knows where the checkpoint lies, takes the state over."""
+        """Do nothing: ``on_load_checkpoint``, which knows the checkpoint's directory, restores the state."""
 
     def on_load_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Take over the position and the best model, which lies beside the checkpoint wherever that is now."""
+        """Restore the position, and the best model from the checkpoint's present directory."""
         if trainer.state.fn != TrainerFn.FITTING:
             return
         here = self._resumed_at = self._saved_at = position.load_position(checkpoint)
@@ -234,7 +234,7 @@ class RunCheckpoint(ModelCheckpoint):
             self._validated_at = None if here.validation_is_pending else here.total_batches
             max_steps = trainer.fit_loop.epoch_loop.max_steps
             if here.validation_is_pending and checkpoint["global_step"] == max_steps:
-                # Lightning would stop at once, without the validation that is still to come.
+                # Lightning would stop at once, without the pending validation.
                 self._postponed_max_steps = max_steps
                 trainer.fit_loop.epoch_loop.max_steps = max_steps + 1
         self._take_over_best(trainer, checkpoint)
@@ -261,7 +261,7 @@ class RunCheckpoint(ModelCheckpoint):
         self._set_best(str(target), score)
 
     def _score_in(self, checkpoint: dict[str, Any]) -> Tensor | None:
-        """The best value that a checkpoint knows of: that of the same metric, also if ModelCheckpoint noted it."""
+        """Return the best value of the same metric that a checkpoint holds, from this class or from ModelCheckpoint."""
         for state in checkpoint.get("callbacks", {}).values():
             is_same = isinstance(state, dict) and state.get("monitor") == self.monitor
             if is_same and state.get("mode", self.mode) == self.mode:
@@ -272,9 +272,9 @@ class RunCheckpoint(ModelCheckpoint):
 
 
 def _log_everything_before(trainer: Trainer) -> None:
-    """Write out the logs: a run that is killed and resumed from this checkpoint must not miss any of its past.
+    """Write out the logs, so that a run that is killed and resumed from this checkpoint has all rows before it.
 
-    Lightning hands a batch's metrics to the loggers after the hooks of its end, in which the checkpoint may be saved.
+    Lightning passes a batch's metrics to the loggers after the hooks of its end, in which the checkpoint may be saved.
     """
     progress: Any = trainer.fit_loop.epoch_loop.batch_progress.current
     if progress.processed != progress.completed:

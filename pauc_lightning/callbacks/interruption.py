@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run at the next batch, with a checkpoint to go on from."""
+"""Stop a run after the current batch on Ctrl-C or SIGTERM, so that its state can be saved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 
 class RunInterrupted(Exception):
-    """Training was stopped by a signal, between two batches.
+    """Raised when a signal has stopped training between two batches.
 
     Args:
         signum: The signal.
@@ -40,14 +40,14 @@ class GracefulStop(Callback):
         self._taken: list[signal.Signals] = []
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Take over the signals from Lightning, which gives them back to their owners when training is over.
+        """Take over the signals from Lightning, which restores the original handlers when training is over.
 
-        Its own handler of SIGTERM calls a collective at whatever moment the signal arrives, which can hang.
+        Lightning's handler of SIGTERM calls a collective at whatever moment the signal arrives, which can hang.
         """
         self._received = 0
         self._taken = []
         if threading.current_thread() is threading.main_thread():
-            # What the process was told to ignore, as shells tell background jobs to ignore Ctrl-C, stays ignored.
+            # Ignored signals stay ignored; shells make background jobs ignore Ctrl-C.
             self._taken = [s for s in self._DEFAULTS if signal.getsignal(s) is not signal.SIG_IGN]
             for signum in self._taken:
                 signal.signal(signum, self._remember)
@@ -63,7 +63,7 @@ class GracefulStop(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Stop, if any process was told to."""
+        """Stop if any process received a signal."""
         received = bool(self._received)
         if trainer.world_size > 1:
             received = trainer.strategy.reduce_boolean_decision(received, all=False)

@@ -1,15 +1,15 @@
-"""Where a run is, and loop counters from which Lightning goes on exactly there.
+"""The position of a run, and loop counters from which Lightning resumes exactly there.
 
-Lightning (2.5 to 2.6) stores in a checkpoint whatever its loop counters are at that moment, and guesses from them when
-it resumes. The guess is wrong in these cases, each of which the tests of this module repeat:
+Lightning (2.5 to 2.6) stores its loop counters as they are when a checkpoint is saved, and infers the position from
+them when it resumes. It is wrong in these cases, which the tests of this module cover:
 
-- at an epoch's last batch the counters of a resumed run are one too low, so that the next resume trains too long;
-- a run that ``max_steps`` ends in mid-epoch counts that epoch as complete, so that the rest of it is skipped;
-- with ``max_steps``, a finished epoch is taken for one that has to be finished;
-- a checkpoint saved after a step, but before the validation that is due there, is resumed without that validation.
+- at an epoch's last batch the counters of a resumed run are one too low, so the next resume trains too long;
+- a run that ``max_steps`` ends in mid-epoch counts that epoch as complete, so the rest of it is skipped;
+- with ``max_steps``, a run resumed between two epochs counts as resumed within one, and the loggers' clock jumps;
+- a checkpoint saved after a step but before the validation due there is resumed without that validation.
 
-So the counters are not stored as they are. What they mean is read from them as a :class:`Position` when a checkpoint
-is made, and counters that mean the same to Lightning, and leave nothing to guess, are stored instead.
+So a checkpoint does not store the counters as they are. They are read as a :class:`Position`, and counters that
+Lightning interprets correctly are stored instead.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Any, NamedTuple
 from lightning.pytorch import Trainer
 
 KEY = "pauc_position"
-"""Where a checkpoint holds its position, beside Lightning's counters."""
+"""The key of the position in a checkpoint."""
 
 
 class Position(NamedTuple):
     """A place between two optimizer steps of a run.
 
     Attributes:
-        epochs: Epochs that are complete, with their validation.
-        batches: Batches of the epoch after them that have been trained on; 0 if it has not begun.
-        total_batches: Batches trained on since the run began.
-        validation_is_pending: Whether a validation is due here that has not ended.
+        epochs: Number of complete epochs, validation included.
+        batches: Number of batches done in the next epoch; 0 if it has not begun.
+        total_batches: Number of batches done since the run began.
+        validation_is_pending: Whether a validation is due here and has not ended.
     """
 
     epochs: int
@@ -40,21 +40,21 @@ class Position(NamedTuple):
 
 
 def is_between_steps(trainer: Trainer) -> bool:
-    """Whether no batch is being trained on, so that weights, optimizer and counters belong together.
+    """Return whether no batch is being trained on, so that weights, optimizer and counters are consistent.
 
-    Lightning counts a batch as ready before anything is done with it, and as processed when the optimizer has made its
-    step. Whatever interrupts a run in between leaves the two numbers different.
+    Lightning counts a batch as ready before it is used, and as processed after the optimizer's step. An interruption in
+    between leaves the two numbers different.
     """
     progress = trainer.fit_loop.epoch_loop.batch_progress.current
     return bool(progress.ready == progress.processed)  # type: ignore[attr-defined]
 
 
 def current_position(trainer: Trainer, validated_at: int | None) -> Position:
-    """The position of a run that is between two steps.
+    """Return the position of a run that is between two steps.
 
     Args:
         trainer: The trainer, fitting.
-        validated_at: After how many batches, since the run began, the latest validation ended.
+        validated_at: Number of batches, since the run began, after which the latest validation ended.
     """
     epoch: Any = trainer.fit_loop.epoch_progress.current
     batch: Any = trainer.fit_loop.epoch_loop.batch_progress
@@ -72,7 +72,7 @@ def current_position(trainer: Trainer, validated_at: int | None) -> Position:
 
 
 def validation_is_due(trainer: Trainer, epochs: int, batches: int, total_batches: int) -> bool:
-    """Whether Lightning validates after that batch."""
+    """Return whether Lightning validates after that batch."""
     every = trainer.check_val_every_n_epoch
     if batches == 0 or not trainer.enable_validation or (every is not None and (epochs + 1) % every != 0):
         return False
@@ -85,7 +85,7 @@ def validation_is_due(trainer: Trainer, epochs: int, batches: int, total_batches
 
 
 def store_position(checkpoint: dict[str, Any], position: Position, trainer: Trainer) -> None:
-    """Replace the loop counters in ``checkpoint`` by those that make Lightning go on at ``position``."""
+    """Replace the loop counters in ``checkpoint`` by those that make Lightning resume at ``position``."""
     epochs, batches, total, is_pending = position
     checkpoint[KEY] = position._asdict()
     fit_loop = checkpoint["loops"]["fit_loop"]
@@ -118,15 +118,16 @@ def store_position(checkpoint: dict[str, Any], position: Position, trainer: Trai
 
 
 def load_position(checkpoint: dict[str, Any]) -> Position | None:
-    """The position that :func:`store_position` stored, if it did."""
+    """Return the position that :func:`store_position` stored, or None."""
     stored = checkpoint.get(KEY)
     return None if stored is None else Position(**stored)
 
 
 def begin_epoch_anew(trainer: Trainer) -> None:
-    """Tell Lightning that the epoch that comes next begins at its beginning.
+    """Make Lightning start the next epoch from its beginning.
 
-    With ``max_steps`` it takes every resumed run for one that is within an epoch.
+    With ``max_steps`` Lightning treats every resumed run as one within an epoch: it would pass through the end of a
+    batch that does not exist, and the loggers' clock would move by one step.
     """
     trainer.fit_loop._restarting = False
     trainer.fit_loop.epoch_loop.restarting = False

@@ -1,4 +1,4 @@
-"""Predictions as a file."""
+"""Write predictions to a file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ENDINGS = (".csv", ".parquet")
 
 
 class PredictionWriter(Callback):
-    """Write a row for every predicted sample to a CSV or Parquet file, in the order of the samples.
+    """Writes a row for every predicted sample to a CSV or Parquet file, in the order of the samples.
 
     The columns are `index`, `label` (1 positive, 0 negative) and `score`. With this project's data modules the
     index is the row in the user's file, counted from 0, and further columns follow it: the `file` of an image, the
-    identifier of a table's row. Other data modules may say which sample is which by a method
-    ``prediction_columns(index)``, which gets the indices of the batches, as an int64 array, and returns the columns;
-    without it the index is that of the batches.
+    identifier of a table's row. Other data modules may identify their samples by a method
+    ``prediction_columns(index)``, which gets the batches' indices as an int64 array and returns the columns; without it
+    the index is that of the batches.
 
     Args:
         filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
             only when it is complete.
-        overwrite: Whether a file that exists already is replaced; otherwise nothing is predicted.
+        overwrite: Whether an existing file is replaced; otherwise it is an error.
     """
 
     def __init__(self, filename: str = "predictions.csv", overwrite: bool = False) -> None:
@@ -51,7 +51,7 @@ class PredictionWriter(Callback):
         self._batches: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Forget an earlier run, and refuse a file that cannot be written before the work is done."""
+        """Forget an earlier run, and refuse a file that cannot be written, before the work is done."""
         self._batches = []
         path = self._path(trainer)
         if path.is_dir():
@@ -76,7 +76,7 @@ class PredictionWriter(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Keep what the batch gave."""
+        """Keep the batch's predictions."""
         label = outputs["label"]
         index = outputs["index"]
         if index is None:  # samples without an index are numbered in the order of one process
@@ -84,7 +84,7 @@ class PredictionWriter(Callback):
         self._batches.append((index, label, outputs["score"]))
 
     def on_predict_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Collect all ranks' samples and write them on one."""
+        """Collect the samples of all ranks, and write them on rank 0."""
         if not self._batches:
             empty = torch.empty(0, device=pl_module.device)
             self._batches = [(empty.long(), empty.long(), empty.double())]
@@ -112,7 +112,7 @@ class PredictionWriter(Callback):
 
 
 def _sample_columns(trainer: Trainer, index: Tensor) -> Mapping[str, Sequence[Any]]:
-    """What says which sample is which."""
+    """Return the columns that identify the samples."""
     data: Any = getattr(trainer, "datamodule", None)
     if not hasattr(data, "prediction_columns"):
         return {"index": index.tolist()}
@@ -121,7 +121,7 @@ def _sample_columns(trainer: Trainer, index: Tensor) -> Mapping[str, Sequence[An
 
 
 def _label_column(label: Tensor) -> Mapping[str, Sequence[int | None]]:
-    """The labels as far as they are known; no column if none is."""
+    """Return the known labels; no column if none is known."""
     values = label.long().tolist()
     return (
         {"label": [value if value >= 0 else None for value in values]} if max(values, default=0) >= 0 else {}

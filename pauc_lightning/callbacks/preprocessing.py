@@ -1,4 +1,4 @@
-"""What a run keeps of its training data."""
+"""Keep with a run how its data became inputs, and compare later data with it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _MAY_DIFFER = ("prior", "id_column")
 
 
 class PreprocessingKeeper(Callback):
-    """Write how data become inputs to the run's directory, and refuse to go on with data that do so differently.
+    """Writes to the run's directory how data become inputs, and refuses data that would become inputs differently.
 
-    Training writes `preprocessing.json`. Whatever starts from a checkpoint of that run and reads the training data
-    again (a resumed training, a test, a prediction of a part) compares: a file that has changed would be
-    divided and standardised in another way than the model was trained with.
+    Training writes `preprocessing.json`. Every command that starts from a checkpoint of that run and reads the training
+    data again (a resumed training, a test, a prediction of a part) compares with it: a changed file would be divided
+    and standardised differently than in training.
     """
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Compare with the run that is resumed, and keep what a new run needs."""
+        """Compare with the resumed run, or write the file of a new run."""
         self._compare_with_run(trainer)
         folder = trainer.log_dir  # asks all ranks
         data = _data_of(trainer)
@@ -38,7 +38,7 @@ class PreprocessingKeeper(Callback):
             save_preprocessing(path, data.training_state())
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Compare, unless the validation is a part of training."""
+        """Compare, unless the validation is part of training."""
         if trainer.state.fn == TrainerFn.VALIDATING:
             self._compare_with_run(trainer)
 
@@ -57,19 +57,19 @@ class PreprocessingKeeper(Callback):
 
 
 def _data_of(trainer: Trainer) -> LongTailDataModule | None:
-    """The data module, if it reads training data: what is saved of a run need not be compared with itself."""
+    """Return the data module if it reads training data; one built from a run's saved state need not be compared."""
     data = getattr(trainer, "datamodule", None)
     return data if isinstance(data, LongTailDataModule) and data.saved_state is None else None
 
 
 def _run_of(checkpoint: object) -> Path | None:
-    """The run that a checkpoint belongs to, if it lies in one."""
+    """Return the directory of the run that a checkpoint belongs to, or None."""
     folder = Path(os.path.abspath(str(checkpoint))).parent if checkpoint else Path()
     return folder.parent if folder.name == "checkpoints" else None
 
 
 def _compare(saved: dict[str, Any], current: dict[str, Any], path: Path) -> None:
-    """Refuse data that become other inputs, naming what differs."""
+    """Refuse data that would become other inputs, and name what differs."""
     different = [key for key in saved if key not in _MAY_DIFFER and saved[key] != current.get(key)]
     if not different:
         return

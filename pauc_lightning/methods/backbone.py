@@ -1,4 +1,4 @@
-"""What a method asks of its backbone: parameters to train, sizes that are known, one logit per sample."""
+"""Checks of a backbone: trainable parameters, known sizes, one logit per sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pauc_lightning.errors import InputError
 
 
 def check_backbone(backbone: Any) -> None:
-    """Refuse what is not a module, such as the class in place of an instance."""
+    """Refuse anything but a module, such as a class in place of an instance."""
     if not isinstance(backbone, nn.Module):
         kind = f"the class {backbone.__name__}" if isinstance(backbone, type) else repr(backbone)
         raise InputError(
@@ -24,7 +24,7 @@ def check_backbone(backbone: Any) -> None:
 
 
 def check_shape(name: str, shape: Any) -> None:
-    """Refuse what is neither None nor the shape of one input."""
+    """Refuse anything but None and the shape of one input."""
     if shape is not None and not isinstance(shape, (tuple, list)):
         raise InputError(f"`{name}` must be the shape of one input such as (3, 32, 32), got {shape!r}.")
     for length in shape or ():
@@ -32,7 +32,7 @@ def check_shape(name: str, shape: Any) -> None:
 
 
 def materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.Module:
-    """Give lazy layers their sizes, so that optimizers and DDP find real parameters."""
+    """Return the backbone with its lazy layers initialised, so that optimizers and DDP find real parameters."""
     if has_lazy_layers(backbone) and input_shape is not None:
         was_training = backbone.training
         with torch.no_grad():
@@ -42,12 +42,12 @@ def materialize(backbone: nn.Module, input_shape: tuple[int, ...] | None) -> nn.
 
 
 def has_lazy_layers(backbone: nn.Module) -> bool:
-    """Whether a layer still waits for its first input to know its size."""
+    """Return whether a lazy layer has not seen its first input yet."""
     return any(is_lazy(parameter) for parameter in backbone.parameters())
 
 
 def check_trainable(backbone: nn.Module) -> None:
-    """Refuse a backbone that no optimizer can take."""
+    """Refuse a backbone that cannot be trained."""
     name = type(backbone).__name__
     if has_lazy_layers(backbone):
         raise InputError(
@@ -64,7 +64,7 @@ def check_trainable(backbone: nn.Module) -> None:
 
 
 def logits_of(backbone: nn.Module, input: Tensor) -> Tensor:
-    """One logit per sample, shape ``(B,)``; one sentence where the backbone fails or returns something else."""
+    """Return one logit per sample, shape ``(B,)``; raise InputError if the backbone fails or returns anything else."""
     name, shape = type(backbone).__name__, tuple(getattr(input, "shape", ()))
     try:
         logits = backbone(input)
@@ -108,7 +108,7 @@ def at_least_float32(values: Tensor) -> Tensor:
 
 
 def _in_short(error: Exception) -> str:
-    """The error's kind, its first line, and where in the backbone's own code it was raised."""
+    """Return the error's type, its first line, and the line of the backbone's own code that raised it."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)[1:]

@@ -45,8 +45,8 @@ class PartialAUCModule(EvaluatedModule):
         learning_rate: Step size of SGD, in the warm-up and in the methods that are trained by SGD.
         momentum: Momentum of SGD.
         weight_decay: L2 penalty on the backbone's weights.
-        schedule: How the step sizes of the warm-up, and again those of the method, change while it lasts: "constant",
-            or "cosine" from their full size down to zero.
+        schedule: "constant", or "cosine": the step sizes go from their full size to zero, once over the warm-up and
+            once over the method.
         gradient_clip_norm: Largest norm of the gradient, in the warm-up too; null means no clipping.
         init_weights: Checkpoint of an earlier run whose backbone to start from, for example a finished warm-up.
         prior: Fraction of positives in the training batches. Filled in from the data by the command line.
@@ -115,11 +115,11 @@ class PartialAUCModule(EvaluatedModule):
     # ------------------------------------------------------------------ what a method may override
 
     def configure_method_optimizer(self) -> Optimizer:
-        """The optimizer after the warm-up; stepped once per batch with a closure."""
+        """Return the optimizer after the warm-up; it is stepped once per batch with a closure."""
         return self._sgd([{"params": self.parameters_to_train()}, *self.objective.param_groups()])
 
     def compute_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> Tensor:
-        """The method's loss of one batch, a scalar. ``scores`` are what the objective takes, of shape ``(B,)``."""
+        """Return the loss of one batch, a scalar; ``scores`` are what the objective takes, of shape ``(B,)``."""
         normalizer = None if self.objective.exchanges_scores else self._normalizer(target)
         loss: Tensor = self.objective(scores, target, index, normalizer)
         return loss
@@ -128,11 +128,11 @@ class PartialAUCModule(EvaluatedModule):
         """Called once per batch with the detached scores, before the first evaluation of the loss."""
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Values to log beside the loss: the objective's variables."""
+        """Return the values to log beside the loss: the objective's variables."""
         return self.objective.variables()
 
     def suspicious_bounds(self) -> dict[str, Tensor]:
-        """Which variables are at a bound where they should not stay, for the collapse warning."""
+        """Return, for the collapse warning, which variables are at a bound where they should not stay."""
         return {}
 
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
@@ -142,11 +142,11 @@ class PartialAUCModule(EvaluatedModule):
     # ------------------------------------------------------------------ set-up
 
     def parameters_to_train(self) -> list[nn.Parameter]:
-        """The backbone's parameters."""
+        """Return the backbone's trainable parameters."""
         return [parameter for parameter in self.backbone.parameters() if parameter.requires_grad]
 
     def configure_optimizers(self) -> list[Optimizer]:
-        """The warm-up's SGD (if there is a warm-up), then the method's optimizer."""
+        """Return the warm-up's SGD (if there is a warm-up) and the method's optimizer."""
         warmup = [self._sgd([{"params": self.parameters_to_train()}])] if self.warmup_epochs > 0 else []
         return [*warmup, self.configure_method_optimizer()]
 

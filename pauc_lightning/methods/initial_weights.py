@@ -1,4 +1,4 @@
-"""Start from the backbone of an earlier run."""
+"""Load the backbone of an earlier run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PREFIX = "backbone."
 
 
 def load_initial_weights(backbone: nn.Module, path: str) -> None:
-    """Load the backbone's weights from a checkpoint of any method; nothing is changed if they do not fit."""
+    """Load the backbone's weights from a checkpoint of any method; if they do not fit, nothing is changed."""
     try:
         state = read_checkpoint(path)["state_dict"]
     except InputError as error:
@@ -32,7 +32,7 @@ def load_initial_weights(backbone: nn.Module, path: str) -> None:
 
 
 def _differences(given: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:
-    """What keeps the weights from being loaded, in words; a lazy layer takes any shape."""
+    """Describe the differences that keep the weights from being loaded; a lazy layer takes any shape."""
     shapes = [
         f"`{key}` has shape {tuple(given[key].shape)} there and {tuple(value.shape)} here"
         for key, value in wanted.items()

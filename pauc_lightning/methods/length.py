@@ -1,4 +1,4 @@
-"""How long a run is: whether anything is left for the method after its warm-up, and where a schedule ends."""
+"""The length of a run: whether it outlasts the warm-up, and where a schedule ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pauc_lightning.errors import InputError
 
 
 def steps_in_total(trainer: Trainer) -> float:
-    """The number of steps after which training ends; infinite if it is not known."""
+    """Return the number of steps after which training ends; infinite if it is not known."""
     max_epochs, max_steps = trainer.max_epochs, trainer.max_steps
     limits = [
         *([max_epochs * trainer.num_training_batches] if max_epochs not in (None, -1) else []),
@@ -20,7 +20,7 @@ def steps_in_total(trainer: Trainer) -> float:
 
 
 def check_epochs(method: str, warmup_epochs: int, trainer: Trainer) -> None:
-    """Refuse a run that ends with its warm-up, as soon as the Trainer's limit is known."""
+    """Refuse a run whose ``max_epochs`` ends it with its warm-up."""
     max_epochs = trainer.max_epochs
     if max_epochs is None or max_epochs == -1 or _is_trial(trainer):
         return
@@ -32,7 +32,7 @@ def check_epochs(method: str, warmup_epochs: int, trainer: Trainer) -> None:
 
 
 def check_steps(method: str, warmup_epochs: int, trainer: Trainer) -> None:
-    """Refuse a run whose limit on the steps ends it within the warm-up; the length of an epoch must be known."""
+    """Refuse a run whose ``max_steps`` ends it within its warm-up; the length of an epoch must be known."""
     warmup_steps = warmup_epochs * trainer.num_training_batches if warmup_epochs > 0 else 0
     if math.isinf(warmup_steps) or trainer.max_steps == -1 or _is_trial(trainer):
         return
@@ -45,7 +45,7 @@ def check_steps(method: str, warmup_epochs: int, trainer: Trainer) -> None:
 
 
 def check_schedule_ends(warmup_epochs: int, trainer: Trainer) -> None:
-    """Refuse a schedule that goes to zero at an end nobody knows."""
+    """Refuse a schedule that goes to zero in a run whose end is not known."""
     is_warmup_known = warmup_epochs == 0 or math.isfinite(trainer.num_training_batches)
     if math.isinf(steps_in_total(trainer)) or not is_warmup_known:
         raise InputError(
@@ -55,5 +55,5 @@ def check_schedule_ends(warmup_epochs: int, trainer: Trainer) -> None:
 
 
 def _is_trial(trainer: Trainer) -> bool:
-    """Whether the Trainer only tries whether everything runs, with its own limits."""
+    """Return whether this is a trial run (``fast_dev_run``), which has limits of its own."""
     return bool(getattr(trainer, "fast_dev_run", False))
