@@ -1,4 +1,4 @@
-"""Files that are either complete or absent, whatever happens while they are written."""
+"""Writing of files that are either complete or absent, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _REMEDIES = {
     errno.EISDIR: "give the name of a file",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
-"""What can go wrong with a file that is written, and what to do about it."""
+"""Errors of writing a file, with their remedies."""
 
 _WHILE_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-"""What can go wrong once the file is open; other errors are not about it."""
+"""Errors of a file that is already open; other errors inside the block have another cause."""
 
 
 @contextmanager
 def complete_file(path: Path) -> Iterator[TextIO]:
-    """Open a text file for writing that appears under its name only when the block has ended well."""
+    """Open a text file for writing; it appears under its name only if the block succeeds."""
     with _complete(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         yield file
         _flush_to_disk(file)
@@ -47,20 +47,20 @@ def complete_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def complete_binary_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a binary file for writing that appears under its name only when the block has ended well."""
+    """Open a binary file for writing; it appears under its name only if the block succeeds."""
     with _complete(path) as partial, partial.open("wb") as file:
         yield file
         _flush_to_disk(file)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, all of it or nothing."""
+    """Write a text file completely or not at all."""
     with complete_file(path) as file:
         file.write(text)
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:
-    """The sentence for a file that could not be written: which, why, and what to do."""
+    """The error for a file that could not be written, with the reason and the remedy."""
     remedy = _REMEDIES.get(error.errno or 0, "make sure that files can be written there")
     kept = " The file that was there before is untouched." if path.is_file() else ""
     return InputError(f"cannot write {path}: {error.strerror or error}; {remedy}.{kept}")
@@ -68,11 +68,11 @@ def cannot_write(path: Path, error: OSError) -> InputError:
 
 @contextmanager
 def _complete(path: Path) -> Iterator[Path]:
-    """The name of an empty file beside ``path`` that takes its place when the block has ended well.
+    """Yield the path of an empty file in the same folder that replaces ``path`` if the block succeeds.
 
-    Beside it, because only a rename within one file system is atomic; a rename from TMPDIR may be a copy, and a
-    copy that is interrupted leaves half a file. The data are on the disk before the rename, and the rename before
-    this returns: a machine that loses power has the old file or the new one.
+    Only a rename within one file system is atomic: a rename from TMPDIR may be a copy, and an interrupted copy leaves
+    half a file. The data are flushed to disk before the rename, and the rename before this function returns, so that
+    after a power failure there is the old file or the new one.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,27 +92,27 @@ def _complete(path: Path) -> Iterator[Path]:
             raise cannot_write(path, error) from error
         raise
     finally:
-        with contextlib.suppress(OSError):  # after a rename it is no longer there
+        with contextlib.suppress(OSError):  # it is gone if it was renamed
             partial.unlink()
         os.close(descriptor)
 
 
 def _create_partial(path: Path) -> tuple[Path, int]:
-    """A new empty file with a name that no other writer has, and a descriptor that keeps it locked.
+    """A new empty file with a unique name, and a descriptor that keeps it locked.
 
-    The lock says that its writer is alive; the system removes it when the process ends, however it ends.
+    The lock shows that the writer is alive; the system releases it when the process ends for any reason.
     """
     while True:
         partial = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # less what the umask says
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # minus the umask
         _lock(descriptor)
-        if partial.exists():  # otherwise another writer took it for abandoned before it was locked
+        if partial.exists():  # otherwise another writer removed it as abandoned before it was locked
             return partial, descriptor
         os.close(descriptor)
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what killed processes left of earlier attempts to write ``path``."""
+    """Remove the files that killed processes left behind while they wrote ``path``."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with contextlib.suppress(OSError):
             descriptor = os.open(partial, os.O_WRONLY)
@@ -124,7 +124,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether the file is now locked by this descriptor; never, where there are no such locks."""
+    """Lock the file and return whether that succeeded; always False on Windows."""
     if sys.platform == "win32":
         return False
     try:
@@ -140,7 +140,7 @@ def _flush_to_disk(file: IO[str] | BinaryIO) -> None:
 
 
 def _flush_directory(directory: Path) -> None:
-    """Put a rename on the disk; where directories cannot be opened or flushed, the system does it in its own time."""
+    """Flush a rename to disk; where directories cannot be flushed, the system does so later."""
     with contextlib.suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:

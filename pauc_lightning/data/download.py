@@ -1,4 +1,8 @@
-"""Getting an archive and unpacking it, in a way that survives being interrupted anywhere."""
+"""Downloads of archives that survive interruption at any point.
+
+pooch would start an interrupted download again from the beginning, and each of several processes would download the
+file; it also follows redirects to http and has no limit on the size. Its checksum and renaming are the smaller part.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +28,19 @@ _TIMEOUT = 20.0  # seconds without a byte
 _FRUITLESS_TRIES = 3
 _GIGABYTE = 10**9
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
-# What no second try can help against.
+# Errors that a second try cannot help.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR)
 
 
 class Archive(NamedTuple):
-    """A file on the net.
+    """A file to download.
 
     Attributes:
-        url: Where it is; https, unless it is on this machine.
-        name: What it is called here.
+        url: Its address; https, unless it is on this machine.
+        name: Its file name on this machine.
         md5: Its checksum.
-        largest: How many bytes it and its unpacked contents may have at most. A few times what the data need: it
-            stops an archive or a server that would fill the disk.
+        largest: Limit on its size and on the size of its unpacked contents, in bytes: a few times what the data need,
+            to stop an archive or a server that would fill the disk.
     """
 
     url: str
@@ -48,8 +52,8 @@ class Archive(NamedTuple):
 def fetch(archive: Archive, folder: Path) -> Path:
     """Download ``archive`` to ``folder`` unless it is there, and return its path.
 
-    What an interrupted download left is continued. The file gets its name only when its checksum is right. Of
-    several processes that call this at once, one downloads and the others wait.
+    An interrupted download is continued. The file gets its name only when its checksum is right. If several
+    processes call this at once, one downloads and the others wait.
     """
     path = folder / archive.name
     with locked(path):
@@ -67,8 +71,8 @@ def fetch(archive: Archive, folder: Path) -> Path:
         if not is_right:
             remove(unfinished)
             raise InputError(
-                f"what {archive.url} delivers is damaged or another file: its MD5 sum is not {archive.md5}. Try "
-                f"again later, or put the right file at {path} yourself."
+                f"the file from {archive.url} is damaged or not the expected one: its MD5 sum is not {archive.md5}. "
+                f"Try again later, or put the right file at {path} yourself."
             )
     return path
 
@@ -103,7 +107,7 @@ def _explain_failure(archive: Archive, path: Path, error: Exception) -> str:
 
 
 def _download(archive: Archive, path: Path) -> None:
-    """Append to ``path`` until it is complete; give up when several tries in a row bring nothing."""
+    """Append to ``path`` until it is complete; give up when several tries in a row add nothing."""
     _refuse_insecure(archive.url)
     sys.stderr.write(f"Connecting to {archive.url} ...\n")
     fruitless = 0
@@ -116,7 +120,7 @@ def _download(archive: Archive, path: Path) -> None:
         except urllib.error.HTTPError as refusal:
             if refusal.code != 416 or before == 0:
                 raise
-            remove(path)  # more bytes than the server has: not a beginning of this file
+            remove(path)  # longer than the server's file, so it is not the beginning of it
             continue
         except (OSError, http.client.HTTPException) as broken:
             if isinstance(broken, OSError) and broken.errno in _DISK_ERRORS:
@@ -129,7 +133,7 @@ def _download(archive: Archive, path: Path) -> None:
 
 
 def _refuse_insecure(url: str) -> None:
-    """Refuse what others could change on its way; what comes from this machine crosses no network."""
+    """Refuse addresses whose contents could be altered on the way; this machine's own are safe."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
         raise InputError(
@@ -138,7 +142,7 @@ def _refuse_insecure(url: str) -> None:
 
 
 class _SecureRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server's pointer to another address only if that is https as well."""
+    """Follows redirects to https only."""
 
     def redirect_request(
         self,
@@ -154,12 +158,12 @@ class _SecureRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _append(archive: Archive, path: Path) -> bool:
-    """Ask for what ``path`` lacks and append what comes; whether the server sent all it promised."""
+    """Request the missing rest of ``path`` and append it; return whether the server sent all it announced."""
     have = path.stat().st_size if path.exists() else 0
     headers = {"User-Agent": "pauc-lightning"} | ({"Range": f"bytes={have}-"} if have else {})
     request = urllib.request.Request(archive.url, headers=headers)
     with urllib.request.build_opener(_SecureRedirects).open(request, timeout=_TIMEOUT) as reply:
-        if reply.status != 206:  # all of it, whatever was asked for
+        if reply.status != 206:  # the whole file, although the rest was requested
             have = 0
         promised = reply.headers.get("Content-Length", "")
         total = have + int(promised) if promised.isdecimal() else None
@@ -195,16 +199,13 @@ def _md5(path: Path) -> str:
 
 
 def fetch_and_unpack(archive: Archive, folder: Path, inside: str, name: str | None = None) -> Path:
-    """The folder ``inside`` of an archive, downloaded and unpacked below ``folder`` unless it is there.
+    """Download and unpack an archive unless its folder is there, and return the path of the complete folder.
 
     Args:
         archive: A tar or zip file.
-        folder: Where the archive is kept and the result is put.
-        inside: The one folder at the top of the archive.
-        name: What this folder is to be called here, if not ``inside``.
-
-    Returns:
-        The path of the unpacked folder, which is complete.
+        folder: Folder for the archive and the result.
+        inside: The folder at the top of the archive.
+        name: Name of the result; by default ``inside``.
     """
 
     def make(place: Path) -> None:

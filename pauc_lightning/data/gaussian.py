@@ -19,17 +19,17 @@ from pauc_lightning.region import Region
 
 _PANELS = 64  # of the quadrature
 _LARGEST_COMPONENT = 10**8  # points
-_TAIL = 9.0  # standard deviations beyond which nothing is left
+_TAIL = 9.0  # standard deviations beyond which the density is negligible
 
 
 class GaussianLT(LongTailDataModule):
     """Points from a mixture of axis-aligned Gaussians; each component is a class.
 
-    By default one positive component stands against many easy negatives and a few hard ones beyond it. The
-    hard ones turn cross-entropy away from the direction that separates the positives from the crowd: its linear
-    score is 0.05 below the best one in OPAUC (FPR ≤ 0.1), 0.03 in OPAUC (FPR ≤ 0.3) and 0.13 in TPAUC
+    By default there are one positive component, many easy negatives and a few hard ones beyond the positives. The
+    hard ones turn cross-entropy away from the direction that separates the positives from the easy negatives: its
+    linear score is 0.05 below the best one in OPAUC (FPR ≤ 0.1), 0.03 in OPAUC (FPR ≤ 0.3) and 0.13 in TPAUC
     (FPR ≤ 0.3, TPR ≥ 0.7), while the pairwise loss of the region itself comes within 0.001 of the best.
-    :meth:`population_partial_auc` tells the exact value of any linear score, :meth:`best_linear` the best score.
+    :meth:`population_partial_auc` computes the exact value of any linear score, :meth:`best_linear` the best score.
 
     Args:
         positive_classes: Components that are positive; all others are negative.
@@ -37,7 +37,7 @@ class GaussianLT(LongTailDataModule):
         stds: Standard deviation of each component along each axis, in the shape of ``means``.
         sizes: Number of points of each component, before the long tail and the split.
         imbalance_ratio: Size of the last component over that of the first, in (0, 1]; null keeps ``sizes``.
-        kwargs: What every long-tailed data module takes.
+        kwargs: Options of every long-tailed data module.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class GaussianLT(LongTailDataModule):
         return Source(torch.from_numpy(np.concatenate(points)).float(), labels)
 
     def population_partial_auc(self, weight: Tensor, region: Region) -> float:
-        """The exact partial AUC of the score ``weight @ x``, for infinitely many points.
+        """The exact partial AUC of the score ``weight @ x``, in the limit of infinitely many points.
 
-        It is the mean of max(0, TPR − min_tpr) / (1 − min_tpr) over the false-positive rates of the region, the
-        same quantity as the metrics estimate.
+        It is the mean of max(0, TPR − min_tpr) / (1 − min_tpr) over the false-positive rates of the region, which
+        the metrics estimate.
 
         Args:
             weight: Direction of the score, of shape ``(d,)``; its length does not matter.
-            region: Which part of the ROC curve counts.
+            region: The region of the ROC curve.
         """
         direction = weight.detach().to("cpu", torch.float64)
         if direction.shape != self.means.shape[1:] or not bool(direction.norm() > 0):
@@ -97,10 +97,10 @@ class GaussianLT(LongTailDataModule):
         return float(self._partial_aucs((direction / direction.norm()).unsqueeze(0), region))
 
     def best_linear(self, region: Region) -> tuple[Tensor, float]:
-        """The direction with the largest population partial AUC, and that value; in two dimensions.
+        """The direction with the largest population partial AUC, and that value; for points in two dimensions.
 
         Args:
-            region: Which part of the ROC curve counts.
+            region: The region of the ROC curve.
 
         Returns:
             The direction, a float64 unit vector of shape ``(2,)``, and its partial AUC.
@@ -128,7 +128,7 @@ class GaussianLT(LongTailDataModule):
             _Mixture(means[:, kind], stds[:, kind], torch.tensor(kept, dtype=torch.float64)[kind])
             for kind in (is_positive, ~is_positive)
         )
-        # The thresholds whose rates are inside the region; empty where the curve stays below min_tpr.
+        # The thresholds whose rates lie in the region; none where the curve stays below min_tpr.
         lowest = negatives.threshold(region.max_fpr)
         highest = torch.minimum(negatives.threshold(region.min_fpr), positives.threshold(region.min_tpr))
         half = (highest - lowest).clamp(min=0).unsqueeze(1) / 2
@@ -139,7 +139,7 @@ class GaussianLT(LongTailDataModule):
 
 
 def _check_rows(name: str, rows: Any, above: float | None = None) -> None:
-    """Refuse what is not a list of lists of numbers."""
+    """Refuse anything but a list of lists of numbers."""
     are_lists = isinstance(rows, Sequence) and all(
         isinstance(row, Sequence) and not isinstance(row, str) for row in rows
     )
@@ -188,7 +188,7 @@ class _Mixture:
 
 
 def _quadrature() -> tuple[Tensor, Tensor]:
-    """Nodes and weights on [-1, 1]: Gauss-Legendre on panels narrow enough for any component."""
+    """Nodes and weights of Gauss-Legendre quadrature on [-1, 1], in panels narrow enough for any component."""
     nodes, weights = np.polynomial.legendre.leggauss(16)
     centres = (2 * np.arange(_PANELS) + 1) / _PANELS - 1
     panels = (centres[:, None] + nodes / _PANELS).reshape(-1)

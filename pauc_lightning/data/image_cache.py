@@ -41,8 +41,10 @@ class DecodedImages:
         return len(self._rows)
 
     def __getitem__(self, index: Tensor) -> Tensor:
-        """The images at these positions, uint8 of shape ``(B, channels, size, size)``."""
-        return self.images.index_select(0, self._rows[index])
+        """The chosen images, uint8 of shape ``(B, channels, size, size)``, or one without the first axis."""
+        rows = self._rows[index]
+        chosen = self.images.index_select(0, rows.flatten())  # refuses -1, unlike brackets
+        return chosen.view(*rows.shape, *self.images.shape[1:])
 
 
 def decode_all(files: ImageFiles, cache_dir: str | None) -> Tensor:

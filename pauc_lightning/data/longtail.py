@@ -1,4 +1,4 @@
-"""From a data set with classes to a long-tailed binary one: which samples, in which part."""
+"""The long tail and the split: which samples of a data set with classes are kept, and in which part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPLIT_STREAM = 0  # keeps the permutations of splits apart from those of sample
 
 @dataclass(frozen=True)
 class Split:
-    """Which samples of the source each part holds: three disjoint, ascending arrays of source positions."""
+    """The samples of each part: three disjoint, ascending arrays of positions in the source."""
 
     train: NDArray[np.int64]
     val: NDArray[np.int64]
@@ -39,7 +39,7 @@ def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) ->
     """How many samples of each class to keep: an exponential profile over the classes in label order.
 
     Class i of K keeps ⌊N·ρ^{i/(K−1)}⌋ samples, where N is the size of the largest class and ρ the imbalance
-    ratio, or all it has if that is less.
+    ratio, or all of its samples if it has fewer.
 
     Args:
         available: Number of samples of each class, in label order.
@@ -60,14 +60,14 @@ def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) ->
 
 
 def check_imbalance_ratio(imbalance_ratio: Any) -> None:
-    """Refuse what is neither None nor a number in (0, 1]."""
+    """Refuse anything but None or a number in (0, 1]."""
     if imbalance_ratio is not None:
         hint = "0.01 leaves the last class a hundredth of the first; null (None) keeps every sample"
         check_number("imbalance_ratio", imbalance_ratio, above=0, at_most=1, hint=hint)
 
 
 def check_classes(classes: Any) -> None:
-    """Refuse what is not a list of class ids or names, each once."""
+    """Refuse anything but a list of distinct class ids or names."""
     if isinstance(classes, str) or not isinstance(classes, Sequence):
         raise InputError(
             f"`positive_classes` must be a list of class names or ids, got {classes!r}: write for example "
@@ -136,14 +136,14 @@ def binary_targets(labels: NDArray[np.int64], positive_classes: Sequence[int]) -
 
 
 def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, seed: int) -> Split:
-    """Keep a long tail of the classes and divide each class into 0.7 training, 0.15 validation, rest test.
+    """Keep a long tail of the classes and divide each class: 0.7 training, 0.15 validation, the rest test.
 
-    Every class has its own random stream, so what happens to one class does not depend on the others.
+    Every class has its own random stream, so the samples chosen from one class do not depend on the others.
 
     Args:
         labels: Class of every sample of the source, of shape ``(n,)``.
         imbalance_ratio: See :func:`long_tail_counts`.
-        seed: Decides which samples are kept and where they go; not negative.
+        seed: Decides which samples are kept and their parts; not negative.
 
     Example:
         >>> split = split_long_tail(np.repeat([0, 1], [20, 20]), imbalance_ratio=0.5, seed=0)
@@ -165,7 +165,7 @@ def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, se
 
 
 def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
-    """Refuse a split in which a part has no positives or no negatives: no partial AUC exists there."""
+    """Refuse a split with a part that has no positives or no negatives, where the partial AUC is undefined."""
     for name, part in split.items():
         n_pos = int(targets[part].sum())
         for kind, n in (("positives", n_pos), ("negatives", len(part) - n_pos)):

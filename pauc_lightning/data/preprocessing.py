@@ -1,4 +1,4 @@
-"""What a run keeps of its training data, as a small file: enough to score new data without them."""
+"""The facts about the training data that a run stores in a small file, so that it can score new data without them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ALWAYS = ("data", "train_size", "prior", "input_shape")
 
 
 def save_preprocessing(path: Path, state: Mapping[str, Any]) -> None:
-    """Write what a data module's ``training_state`` gave; JSON keeps all digits of its numbers."""
+    """Write the ``training_state`` of a data module; JSON keeps all digits of its numbers."""
     write_text(path, json.dumps({"format": _FORMAT, **state}, indent=1, ensure_ascii=False) + "\n")
 
 
 def load_preprocessing(path: Path) -> dict[str, Any]:
-    """Read what :func:`save_preprocessing` wrote."""
+    """Read a file written by :func:`save_preprocessing`."""
     try:
         content = json.loads(path.read_text())
     except (OSError, ValueError) as error:
@@ -31,7 +31,7 @@ def load_preprocessing(path: Path) -> dict[str, Any]:
             f"`preprocessing={path}` cannot be read ({error}): give the {FILE_NAME} of a run."
         ) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(f"`preprocessing={path}` is not what a run keeps: give the {FILE_NAME} of a run.")
+        raise InputError(f"`preprocessing={path}` was not written by a run: give the {FILE_NAME} of a run.")
     lacking = [key for key in _ALWAYS if key not in content]
     if lacking:
         raise InputError(f"`preprocessing={path}` is damaged, it lacks {lacking}: train the model again.")

@@ -1,4 +1,4 @@
-"""Splits as small files, so that others can train and test on exactly the same samples."""
+"""Splits as small JSON files, so that others can train and test on exactly the same samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMAT = "pauc-lightning split, version 1"
 
 
 def fingerprint(labels: NDArray[np.int64], sample_names: Sequence[str] = ()) -> str:
-    """A checksum of the classes of all samples in their order, and of the samples' names if they have any.
+    """A checksum of the classes of all samples in order, and of the samples' names if they have any.
 
     Example:
         >>> fingerprint(np.array([0, 1])) == fingerprint(np.array([1, 0]))
@@ -31,7 +31,7 @@ def fingerprint(labels: NDArray[np.int64], sample_names: Sequence[str] = ()) -> 
 
 
 def parts_fingerprint(source: str, split: Split, targets: NDArray[np.int64]) -> str:
-    """A checksum of which samples are in which part, and which of them are positive.
+    """A checksum of the parts: which samples each holds, and which of them are positive.
 
     Args:
         source: The :func:`fingerprint` of the source.
@@ -50,24 +50,24 @@ def save_split(path: Path, split: Split, source: str, about: Mapping[str, Any]) 
     """Write a split as JSON: for each part, the positions of its samples in the source.
 
     Args:
-        path: The file; its folder is made if need be.
-        split: What to write.
-        source: The :func:`fingerprint` of the source, which loading compares.
-        about: Where the split comes from, for people.
+        path: The file; its folder is created if necessary.
+        split: The split to write.
+        source: The :func:`fingerprint` of the source, which is compared when the split is loaded.
+        about: The origin of the split, for human readers.
     """
     parts = {name: part.tolist() for name, part in split.items()}
     content = {"format": _FORMAT, "about": dict(about), "source": source, **parts}
-    # One line per key: short to look at, and version control shows which part changed.
+    # One line per key: easy to inspect, and version control shows which part changed.
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
     write_text(path, f"{{\n{lines}\n}}\n")
 
 
 def load_split(path: Path, source: str, n: int) -> Split:
-    """Read what :func:`save_split` wrote.
+    """Read a split written by :func:`save_split`.
 
     Args:
         path: The file.
-        source: The :func:`fingerprint` of the source at hand.
+        source: The :func:`fingerprint` of the present source.
         n: Its number of samples.
     """
     try:
@@ -103,6 +103,5 @@ def _part(path: Path, content: Mapping[str, Any], name: str) -> NDArray[np.int64
             f"`split_file={path}` is damaged: its part {name!r} should be a list of positions, but is {found}. "
             "Make it again with `pauc data --export`."
         )
-    return (
-        np.array(values, dtype=object).clip(-1, 2**62).astype(np.int64)
-    )  # what does not exist stays outside
+    # Positions beyond int64 must not wrap around to existing ones.
+    return np.array(values, dtype=object).clip(-1, 2**62).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, made by one process while the others wait."""
+"""Files and folders that are either complete or absent, made by one process while the others wait."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pauc_lightning.errors import InputError
 
 
 def prepare(path: Path, make: Callable[[Path], None]) -> None:
-    """Make the file or folder ``path`` unless it is there, so that it is never seen half made.
+    """Make the file or folder ``path`` unless it exists; it appears under its name only when it is complete.
 
-    ``make`` writes to a neighbouring place that is renamed at the end. If it fails, what it wrote is deleted; if it
-    is killed, the next call begins anew. Of several processes that call this at once, one works and the others
-    wait; a process that dies releases the lock.
+    ``make`` writes to a neighbouring path that is renamed at the end. If it fails, its output is deleted; if it is
+    killed, the next call starts afresh. If several processes call this at once, one works and the others wait; a
+    process that dies releases the lock.
 
     Args:
-        path: What to make.
-        make: Called with the place to write to: nothing is there, its parent folder exists.
+        path: The file or folder.
+        make: Called with the path to write to, which does not exist; its parent folder does.
     """
     if path.exists():
         return
@@ -41,7 +41,7 @@ def prepare(path: Path, make: Callable[[Path], None]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Let one process at a time work on ``path``, whose parent folder is made if need be."""
+    """Let one process at a time work on ``path``, whose parent folder is created if necessary."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path.with_name(path.name + ".lock"))
@@ -57,7 +57,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
+    """Delete a file or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -1,4 +1,8 @@
-"""The encoding of a table's columns as inputs: chosen for the training file, applied to every file."""
+"""The encoding of a table's columns as inputs: chosen for the training file, applied to every file.
+
+scikit-learn's ColumnTransformer with OneHotEncoder and StandardScaler would need three times the memory (867 instead of
+287 MB beyond the table on KDD Census-Income), a pickle in the run instead of JSON, and all the checks below as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpacking archives that nobody has to trust."""
+"""Unpacking of untrusted archives."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _DAMAGE = (
 
 
 class _Entry(NamedTuple):
-    """What an archive says about one of its entries.
+    """An entry of an archive.
 
     Attributes:
         name: Its path.
-        kind: "file", "folder", or what else it is.
-        size: Bytes that a file has when unpacked.
-        open: Gives the contents of a file.
+        kind: "file", "folder", or a description of anything else.
+        size: Size of a file when unpacked, in bytes.
+        open: Opens a file.
     """
 
     name: str
@@ -50,15 +50,15 @@ class _Entry(NamedTuple):
 
 
 def unpack(path: Path, place: Path, largest: int) -> None:
-    """Unpack a tar or zip file into the folder ``place``: files and folders below it, and nothing else.
+    """Unpack a tar or zip file into the new folder ``place``; it may contain only files and folders.
 
-    Links, devices, paths that lead out of ``place`` and contents of more than ``largest`` bytes are refused with
-    an :class:`InputError`, as is a damaged archive. What was unpacked until then is left to the caller to delete.
+    Links, devices, paths that lead out of ``place``, contents of more than ``largest`` bytes and damaged archives
+    raise an :class:`InputError`. The caller must delete what was unpacked until then.
 
     Args:
         path: The archive.
-        place: The folder, which is made.
-        largest: How many bytes all files together may have.
+        place: The folder, which must not exist.
+        largest: Limit on the size of all files together, in bytes.
     """
     try:
         place.mkdir(parents=True)
@@ -99,7 +99,7 @@ def _unpack_entries(
 
 
 def _check(path: Path, entry: _Entry, total: int, largest: int) -> None:
-    """Refuse an entry that the archive of a data set has no reason to have."""
+    """Refuse an entry that does not belong in the archive of a data set."""
     inside = PurePosixPath(entry.name.replace(os.sep, "/"))
     trap = ""
     if entry.kind not in ("file", "folder"):
@@ -145,10 +145,10 @@ def _contents(tar_file: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 
 
 def _check_the_end(tar_file: tarfile.TarFile, n: int) -> None:
-    """Refuse an archive whose reading stopped early.
+    """Refuse an archive that was not read to its end.
 
-    At a damaged entry tarfile stops as if the archive ended there. What follows the end is zeros, and reading all of
-    it makes gzip compare its checksum.
+    tarfile stops at a damaged entry as if the archive ended there, but only zeros may follow the end. Reading them
+    also makes gzip compare its checksum.
     """
     assert tar_file.fileobj is not None
     while chunk := tar_file.fileobj.read(_CHUNK):

@@ -19,23 +19,43 @@ def keep_the_number_of_threads() -> Iterator[None]:
 
 
 def test_prints_a_line_per_way(capsys: pytest.CaptureFixture[str]) -> None:
-    benchmark.main(
-        ["--images", "200", "--size", "8", "--batch_size", "64", "--workers", "0", "--repeats", "2"]
-    )
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("140 training images of 8x8, batches of 64")
-    ours, theirs = lines[-2:]
-    assert ours.startswith("whole batches, in memory (this project)")
-    assert theirs.startswith("one by one, PIL, 0 workers")
-    rates = [float(line[42:54].replace(",", "")) for line in (ours, theirs)]
-    assert theirs[54:].strip().endswith("x")
-    assert float(theirs[54:].strip()[:-1]) == pytest.approx(rates[0] / rates[1], rel=0.05, abs=0.1)
+    images = ["--images", "200", "--size", "8", "--batch_size", "64", "--workers", "0"]
+    table = ["--rows", "1000", "--columns", "3", "--row_batch_size", "64"]
+    benchmark.main([*images, *table, "--repeats", "2"])
+    _, first, second = capsys.readouterr().out.split("\n\n")
+    assert first.startswith("140 training images of 8x8, batches of 64")
+    assert second.startswith("700 training rows of 3 numbers, batches of 64")
+    for block, names in (
+        (first, ("whole batches, in memory (this project)", "one by one, PIL, 0 workers")),
+        (
+            second,
+            (
+                "stratified slices, resumable (this project)",
+                "plain loop over tensors",
+                "one by one, DataLoader of a TensorDataset",
+            ),
+        ),
+    ):
+        lines = block.splitlines()[-len(names) :]
+        assert [line[:44].strip() for line in lines] == list(names)
+        rates = [float(line[44:56].replace(",", "")) for line in lines]
+        for line, rate in zip(lines[1:], rates[1:], strict=True):
+            assert line.endswith("x")
+            assert float(line[56:-1]) == pytest.approx(rates[0] / rate, rel=0.05, abs=0.1)
 
 
 def test_both_ways_see_all_training_images() -> None:
     module = benchmark._RandomImages(100, 8, 32)
     for epoch in (benchmark._batch_epoch(module), benchmark._pil_epoch(module, 32, 0)):
         assert epoch() == epoch() == 70
+
+
+def test_all_ways_see_all_training_rows() -> None:
+    table = benchmark._RandomTable(1000, 3, 64)
+    assert [epoch(table)() for epoch in (benchmark._plain_epoch, benchmark._row_epoch)] == [700, 700]
+    # Stratified batches have equal numbers of positives, so that some may be left out or used again.
+    assert abs(benchmark._slice_epoch(table)() - 700) <= len(table.train_dataloader())
+    assert int(table.targets.sum()) == 20
 
 
 def test_both_ways_make_images_of_the_same_kind() -> None:
@@ -65,3 +85,5 @@ def test_both_ways_make_images_of_the_same_kind() -> None:
 def test_nonsense_is_refused() -> None:
     with pytest.raises(InputError, match="`--images` must be at least 100, got 3"):
         benchmark.main(["--images", "3"])
+    with pytest.raises(InputError, match="`--rows` must be at least 200, got 3"):
+        benchmark.main(["--rows", "3"])

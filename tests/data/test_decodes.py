@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import PIL.Image
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from pauc_lightning.cli.data_tables import describe
@@ -84,6 +85,11 @@ def test_only_kept_images_are_decoded(make: Any, tmp_path: Path, opened: Counter
             assert batch.input[:, 1, 0, 0].tolist() == expected.tolist()
     assert len(data.used) == len(opened) == 65
     assert set(opened.values()) == {1}
+    if make is not inaturalist:  # which reads each image when it is used
+        with pytest.raises(IndexError):  # nothing is there instead of an image that was not decoded
+            data.inputs[torch.arange(90)]
+    one = data.dataset("val")[3]
+    assert torch.equal(one.input, data.dataset("val").batch(torch.tensor([3])).input[0])
     names = [data.source.sample_names[i] for i in data.used]
     assert all(any(path.endswith(f"/{name}") for path in opened) for name in names)
 

@@ -492,7 +492,7 @@ def test_new_files_become_the_same_inputs_however_they_are_written(tmp_path: Pat
     [
         (None, "cannot be read"),
         ("{", "cannot be read"),
-        ("{}", "is not what a run keeps"),
+        ("{}", "was not written by a run"),
         ('{"format": "pauc-lightning preprocessing, version 1"}', "is damaged, it lacks"),
         (
             '{"format": "pauc-lightning preprocessing, version 1", "data": "DigitsLT", "train_size": 3, "prior": 0.5, '
