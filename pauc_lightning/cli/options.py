@@ -70,7 +70,7 @@ class Option:
         """The option that a parser knows as ``action``."""
         text = action.help or ""
         text, documented = _clean(text if action.default is None else _OWN_DEFAULT.sub("", text))
-        default = _as_typed(action.default) if action.default is not None else documented
+        default = _default(action) if action.default is not None else documented
         if not default and action.default is None and hasattr(action, "_typehint"):
             default = "null"  # the commands of plain options say in words what happens without one
         if getattr(action, "required", False):
@@ -147,13 +147,16 @@ def _clean(text: str) -> tuple[str, str]:
     return text, "" if documented == "None" else documented
 
 
-def _as_typed(default: Any) -> str:
-    if default is SUPPRESS or default is None:
+def _default(action: Action) -> str:
+    """The default as it would be typed."""
+    default = action.default
+    if default is SUPPRESS:
         return ""
     if isinstance(default, bool):
         return str(default).lower()
     if isinstance(default, (list, tuple)):
-        return " ".join(map(str, default))
+        is_one_word = hasattr(action, "_typehint")
+        return f"[{', '.join(map(str, default))}]" if is_one_word else " ".join(map(str, default))
     return str(default)
 
 

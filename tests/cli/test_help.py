@@ -77,6 +77,8 @@ def test_the_full_page_and_the_pages_of_classes(capsys: pytest.CaptureFixture[st
     assert "--model.train_size" not in method  # comes from the data
     data = page(capsys, "resume", "--data.help=TabularLT")
     assert re.search(r"--data.path TEXT +The file, ending in .csv", data)
+    digits = " ".join(page(capsys, "fit", "--data.help", "DigitsLT").split())
+    assert re.search(r"--data.positive_classes LIST [^-]*\(default: \[3, 8\]\)", digits)
     trainer = page(capsys, "fit", "--trainer.help")
     assert "--trainer.max_epochs INT" in trainer
     callback = page(capsys, "fit", "--trainer.callbacks.help", "EarlyStopping")

@@ -60,3 +60,18 @@ def test_lazy_packages_offer_what_they_list() -> None:
             assert member in dir(package)
         with pytest.raises(AttributeError, match="nothing"):
             package.nothing  # noqa: B018
+
+
+def test_fit_imports_no_library_of_other_data_or_loggers(tmp_path: Path) -> None:
+    """Bare names of all classes are known; what only some of them need is imported when they are used."""
+    arguments = [
+        "fit",
+        "--data",
+        "GaussianLT",
+        "--model",
+        "CE",
+        "--model.backbone",
+        "LinearScorer",
+        "--print_config",
+    ]
+    assert not loaded(CALL.format(arguments=arguments), tmp_path) & {"pandas", "sklearn", "wandb"}
