@@ -116,7 +116,7 @@ def test_methods_start_at_the_end_of_their_seeds_warm_up() -> None:
     """A method that does not move ends where it started; its result is that of these weights on its seed's split."""
     # The warm-up clearly gets better, so the checkpoint with the least value is not that of the last epoch.
     ce = Path("configs/method/ce.yaml")
-    ce.write_text(ce.read_text().replace("learning_rate: 0.01", "learning_rate: 0.1"))
+    ce.write_text(ce.read_text() + "  init_args: {learning_rate: 0.1}\n")
     compare("--methods", "frozen", "--seeds", 0, 1, "--checkpoint.mode=min", warmup=3)
     starts = {}
     for seed in (0, 1):
@@ -340,10 +340,10 @@ def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixt
     both = (*common, "--methods", "ce", "upauci")
     upauci, note = Path("configs/method/upauci.yaml"), Path("runs/compare/comparison.json")
     shipped = upauci.read_text()
-    upauci.write_text(shipped.replace("omega: 0.5", "omgea: 0.4"))
+    upauci.write_text(shipped + "  init_args: {omgea: 0.4}\n")
     assert "Did you mean `omega`?" in refused(capsys, *both)
     assert not Path("runs").exists()
-    upauci.write_text(shipped.replace("omega: 0.5", "omega: 0.4"))
+    upauci.write_text(shipped + "  init_args: {omega: 0.4}\n")
     run(*both)
     assert "omega: 0.4" in json.loads(note.read_text())["files"][str(upauci)]
     said = refused(capsys, *both, "--data.positive_classes=[0]")
@@ -434,7 +434,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--model.momentum=fast", "momentum"),
         ("--data.help DigitsLT", "type pauc fit --data.help"),
         ("ce", "`ce` cannot be used here"),
-        ("-c nothing.yaml", "nothing.yaml`: no such file"),
+        ("-c nothing.yaml", "`nothing.yaml` is neither a file nor the name of a config"),
         ("-c broken.yaml", "broken.yaml"),
         ("--methods broken", "configs/method/broken.yaml"),
         ("-c binary.yaml", "`-c binary.yaml` is not a text file"),
