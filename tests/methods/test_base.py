@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import copy
+import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch import LightningDataModule
+from lightning.pytorch import Callback, LightningDataModule
+from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.plugins.precision import MixedPrecision
 from methods.training import TWICE, digits, fit, small_net, trainer
 from torch import Tensor, nn
@@ -356,6 +358,34 @@ def test_every_variable_is_logged(tmp_path: Path) -> None:
     fit(module, tmp_path, max_epochs=2, limit_val_batches=0)
     names = {"a", "b", "gamma", "s_neg", "s_pos", "theta_a", "theta_b", "loss", "c_neg_median", "c_pos_mean"}
     assert {f"train/{name}" for name in names} <= set(module.trainer.logged_metrics)
+
+
+class Losses(Callback):
+    """Writes down the loss of every step, as callbacks get it."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        assert outputs["scores"].shape == outputs["target"].shape
+        self.seen.append(float(outputs["loss"]))
+
+
+def test_the_loss_is_logged_when_loggers_write_and_shown_at_the_ends_of_an_epoch(tmp_path: Path) -> None:
+    losses, logger = Losses(), CSVLogger(tmp_path)
+    module = UPAUCI(backbone=small_net(), warmup_epochs=1)
+    settings = {"log_every_n_steps": 4, "logger": logger, "callbacks": [losses], "limit_val_batches": 0}
+    fit(module, tmp_path, max_epochs=2, enable_checkpointing=False, **settings)
+    with open(Path(logger.log_dir) / "metrics.csv", newline="") as file:
+        rows = {int(row["step"]): row for row in csv.DictReader(file)}
+    assert list(rows) == [3, 7, 11, 15, 19]  # steps are counted from 0
+    for step, row in rows.items():
+        assert float(row["train/loss"]) == pytest.approx(losses.seen[step], rel=1e-6)
+        assert (row["train/gamma"] != "") == (step >= 10)  # the warm-up has ten steps
+    assert len(losses.seen) == 20
+    assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(losses.seen[-1], rel=1e-6)
 
 
 @pytest.mark.parametrize("method", [PAUCI, UPAUCI])

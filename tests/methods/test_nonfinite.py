@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pauc_lightning import methods
+from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError, NonFiniteError
-from pauc_lightning.methods import CE, PAUCI, PartialAUCModule
+from pauc_lightning.methods import CE, PAUCI, PartialAUCModule, nonfinite
 
 BATCH, BAD_STEP = 16, 2
 N = BATCH * 4
@@ -195,6 +196,32 @@ def test_a_training_set_that_cannot_be_scored_is_named(tmp_path: Path) -> None:
         InputError, match=f"The scores of samples {BAD_NAMES} of the training set are not finite"
     ):
         run(module, tmp_path, Rows(BAD), max_steps=4)
+
+
+def test_finite_values_whose_sums_overflow_are_legal() -> None:
+    """The cheap check is in doubt there, and the exact one decides."""
+    huge = torch.full((8,), 3e38)
+    sample = Sample(torch.zeros(8, 1), torch.arange(8) % 2, None)
+    assert not huge.sum().isfinite()
+    nonfinite.check_batch(huge, sample, None)
+    assert not huge.norm().isfinite()
+    nonfinite.check_evaluation(torch.tensor(1.0), huge, [huge, -huge])
+    for bad in (torch.nan, torch.inf, -torch.inf):
+        with pytest.raises(nonfinite.NotFinite, match="a score"):
+            nonfinite.check_batch(
+                torch.tensor([0.0, bad]), sample._replace(target=torch.tensor([0, 1])), None
+            )
+        with pytest.raises(nonfinite.NotFinite, match="the loss"):
+            nonfinite.check_evaluation(torch.tensor(bad), huge, [huge])
+        with pytest.raises(nonfinite.NotFinite, match="the gradient"):
+            nonfinite.check_evaluation(torch.tensor(1.0), huge, [torch.zeros(2), torch.tensor([0.0, bad])])
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.0], [-1.0, 2.0], [0.0, torch.nan]])
+def test_labels_other_than_zero_and_one_are_refused_before_the_loss(labels: list[float]) -> None:
+    sample = Sample(torch.zeros(2, 1), torch.tensor(labels), None)
+    with pytest.raises(InputError, match=r"labels 0 .* and 1"):
+        nonfinite.check_batch(torch.zeros(2), sample, None)
 
 
 ON_RANKS = ("pauci-twice", "upauci-ascent", "sota-s")
