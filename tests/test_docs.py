@@ -26,7 +26,6 @@ def test_the_example_is_complete() -> None:
         "pauc_lightning/objectives",
         "pauc_lightning/methods",
         "configs/method",
-        "tests/methods",
     ]
 
 

@@ -97,10 +97,6 @@ def resolved(*arguments: str) -> dict[str, Any]:
     return settings
 
 
-def test_every_configuration_is_listed() -> None:
-    assert sorted(SETTINGS) == sorted(path.stem for path in (ROOT / "configs/method").glob("*.yaml"))
-
-
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_the_shipped_configurations(name: str) -> None:
     assert resolved("-c", "digits", "-c", name) == SETTINGS[name]
@@ -128,7 +124,6 @@ def test_methods_inherit_the_defaults_of_their_losses(method: str) -> None:
     if method == "AGDSBCD":
         shared -= {"gamma"}
     assert {name: own[name] for name in shared} == {name: losses[name] for name in shared}
-    assert shared or method in ("CE", "AUCM")
 
 
 def test_methods_inherit_the_defaults_of_their_optimizers() -> None:
