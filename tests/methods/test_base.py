@@ -376,7 +376,12 @@ class Losses(Callback):
 def test_the_loss_is_logged_when_loggers_write_and_shown_at_the_ends_of_an_epoch(tmp_path: Path) -> None:
     losses, logger = Losses(), CSVLogger(tmp_path)
     module = UPAUCI(backbone=small_net(), warmup_epochs=1)
-    settings = {"log_every_n_steps": 4, "logger": logger, "callbacks": [losses], "limit_val_batches": 0}
+    settings: dict[str, Any] = {
+        "log_every_n_steps": 4,
+        "logger": logger,
+        "callbacks": [losses],
+        "limit_val_batches": 0,
+    }
     fit(module, tmp_path, max_epochs=2, enable_checkpointing=False, **settings)
     with open(Path(logger.log_dir) / "metrics.csv", newline="") as file:
         rows = {int(row["step"]): row for row in csv.DictReader(file)}
