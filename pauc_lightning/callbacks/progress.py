@@ -59,7 +59,7 @@ class RunProgress(ProgressBar):
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Begin at the step that a resumed run has reached."""
         self._start = (time.monotonic(), trainer.global_step)
-        self._begin(_total_steps(trainer), trainer.global_step)
+        self._begin(_total_steps(trainer), trainer.global_step, _position(trainer, pl_module))
         self._show(trainer, pl_module)
 
     def on_train_batch_end(
@@ -130,7 +130,7 @@ class RunProgress(ProgressBar):
 
     # ------------------------------------------------------------------ display
 
-    def _begin(self, total: int | None, done: int, title: str = "") -> None:
+    def _begin(self, total: int | None, done: int, title: str) -> None:
         self._end()
         self._next = time.monotonic() + _LINE_SECONDS
         if not (self._is_enabled and sys.stderr.isatty()):

@@ -48,6 +48,8 @@ def _run(arguments: list[str]) -> None:
 
         print(f"pauc-lightning {__version__}")
         return
+    if arguments[:1] == ["help"] and arguments[1:]:  # `pauc help fit` is `pauc fit --help`
+        arguments = [*arguments[1:], "--help"]
     if arguments[:1] in (["-h"], ["--help"], ["help"]):
         show_page(overview())
         raise SystemExit(0)

@@ -19,6 +19,7 @@ def show_page(page: str) -> None:
     """
     if not sys.stdout.isatty():
         sys.stdout.write(page)
+        sys.stdout.flush()  # a reader that has closed the pipe is noticed here, not at the exit
         return
     from rich.console import Console  # not needed in a pipe
     from rich.text import Text

@@ -111,6 +111,11 @@ def test_colours_on_a_terminal_only(
     assert re.sub(r"\x1b\[[\d;]*m", "", colourful) == plain
 
 
+def test_help_may_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert page(capsys, "help") == page(capsys, "--help")
+    assert page(capsys, "help", "configs") == page(capsys, "configs", "--help")
+
+
 def test_dashes_are_taken_for_underscores_in_names_only() -> None:
     given = ["--max-fpr=0-1", "--data.batch-size", "8", "-c", "my-file.yaml", "--", "-1", "--out", "a--b-c"]
     assert with_underscores(given) == [
