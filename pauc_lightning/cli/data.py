@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pauc_lightning.arguments import check_path
 from pauc_lightning.cli.configs import given_configs, read_config
+from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.pages import show_page
 from pauc_lightning.errors import InputError
 
@@ -37,6 +38,7 @@ Options:
   --export FILE         write the split to a JSON file, for --data.split_file
 """
 
+_OPTIONS = ("-c", "--config", "--data", "--all_classes", "--export")
 # Like Any, for which the parser would instantiate anything that looks like a class.
 _ANY_YAML: Any = dict | list | str | bool | int | float | None
 
@@ -59,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _build(arguments: list[str]) -> tuple[Namespace, LongTailDataModule]:
     """The parsed options and the data module that they describe."""
+    _check_data_given(arguments)
     from lightning.pytorch import LightningDataModule
 
     from pauc_lightning.cli.parser import PaucArgumentParser
@@ -71,7 +74,6 @@ def _build(arguments: list[str]) -> tuple[Namespace, LongTailDataModule]:
     parser.add_subclass_arguments(LightningDataModule, "data", required=True)
     for key in _other_sections(arguments):
         parser.add_argument(f"--{key}", type=_ANY_YAML, help=SUPPRESS)
-    _check_data_given(arguments)
     config = parser.parse_args(arguments)
     if config.export is not None:
         check_path("export", config.export)
@@ -94,8 +96,15 @@ def _other_sections(arguments: list[str]) -> list[str]:
 
 def _check_data_given(arguments: list[str]) -> None:
     """Refuse a command line that names no data, and say how to name them."""
-    is_named = any(argument.partition("=")[0].split(".")[0] == "--data" for argument in arguments)
+    options = [argument.partition("=")[0] for argument in arguments if argument.startswith("-")]
+    is_named = any(option.split(".")[0] == "--data" for option in options)
     if not (is_named or any("data" in content for content in _configs(arguments))):
+        unknown = next((option for option in options if option not in _OPTIONS), None)
+        if unknown is not None:
+            close = nearest(unknown, _OPTIONS)
+            raise InputError(
+                f"`{unknown}` is not an option of `pauc data`.{close} `pauc data --help` lists them."
+            )
         raise InputError(
             "no data given: name a config that has a `data` section, such as `-c digits`, or a class, "
             "such as `--data=DigitsLT`."

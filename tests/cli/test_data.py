@@ -101,6 +101,7 @@ def test_mistakes_end_in_a_sentence(
         (["-c", "empty.yaml"], "no data given"),
         (["-c", "number.yaml"], "`-c number.yaml` has `data: 3`: expected a class"),
         (["-c", "model.yaml"], "no data given: name a config that has a `data` section"),
+        (["--dta=DigitsLT"], "`--dta` is not an option of `pauc data`. Did you mean `--data`?"),
         ([], "no data given: name a config that has a `data` section"),
         (["--data", "DigitsLT", "--export", "folder"], "cannot write folder: Is a directory"),
         (["--data", "DigitsLT", "--export", "file/split.json"], "cannot write file/split.json"),
