@@ -83,7 +83,7 @@ def test_a_bad_config(
 
 def test_a_config_that_is_not_there_or_is_a_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "folder.yaml").mkdir()
-    refused(capfd, tmp_path, (*FIT, "-c", "nothing.yaml"), "nothing.yaml", "no such file")
+    refused(capfd, tmp_path, (*FIT, "-c", "nothing.yaml"), "nothing.yaml", "neither a file")
     refused(capfd, tmp_path, ("fit", "-c", "digts"), "digts", "digits")
     refused(capfd, tmp_path, (*FIT, "-c", "folder.yaml"), "folder.yaml", "directory")
 
