@@ -1,4 +1,4 @@
-"""One file, one method."""
+"""The methods as LightningModules: one file, one method."""
 
 from pauc_lightning.methods.agd_sbcd import AGDSBCD
 from pauc_lightning.methods.auc_exp import AUCExp

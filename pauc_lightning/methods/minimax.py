@@ -111,7 +111,7 @@ class MinimaxMethod(PartialAUCModule):
         return {**self.objective.variables(), **means, **distribution}
 
     def suspicious_bounds(self) -> dict[str, Tensor]:
-        """Upper bounds: there gamma says that negatives outrank positives, and a threshold selects nothing."""
+        """Whether gamma (negatives outrank positives) or a threshold (it selects nothing) is at its upper bound."""
         variables = self.objective.variables()
         return {
             name: variables[name] >= BOXES[name][1] - 1e-6

@@ -1,8 +1,8 @@
-"""What every objective asks of a batch: shapes, finite scores in their range, labels 0 or 1, indices in range.
+"""Checks of a batch: shapes, finite scores in their range, labels 0 or 1, indices in range.
 
-Looking at values makes an accelerator wait. That is the price of not training on logits by mistake, and of state that
-no NaN can reach: an objective checks before it writes. On a CPU it is some ten microseconds. A caller that has looked
-at the batch itself says so by :func:`values_are_checked`, as the methods do, which check once for all processes.
+Reading values makes an accelerator wait (on a CPU the checks take some ten microseconds). In return, nobody trains on
+logits by mistake, and no NaN reaches an objective's state: an objective checks before it writes. A caller that has
+checked the batch itself says so with :func:`values_are_checked`, as the methods do, which check once for all processes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
 
 TOLERANCE = 1e-5
-"""How far scores may be outside [0, 1]: what a softmax or an average of probabilities loses by rounding."""
+"""How far scores may lie outside [0, 1]: the rounding error of a softmax or of an average of probabilities."""
 
 _values_are_checked: ContextVar[bool] = ContextVar("values_are_checked", default=False)
 
 
 @contextmanager
 def values_are_checked() -> Iterator[None]:
-    """Within, objectives look at shapes and types only: the caller knows that the values are fit to be used."""
+    """Within this context objectives check shapes and types only: the caller has checked the values."""
     token = _values_are_checked.set(True)
     try:
         yield
@@ -103,7 +103,7 @@ def check_labels(labels: Tensor) -> None:
 
 
 def not_labels(labels: Tensor) -> Tensor:
-    """Something other than zero, perhaps NaN, where a label is neither 0 nor 1: y − y²."""
+    """Y − y²: zero for the labels 0 and 1, not zero (or NaN) for any other value."""
     return torch.addcmul(labels, labels, labels, value=-1)
 
 
@@ -120,6 +120,6 @@ def check_index(index: Tensor, train_size: int) -> None:
 
 
 def check_normalizer(normalizer: Any) -> None:
-    """Refuse a divisor that is not above zero; one on a device is not looked at."""
+    """Refuse a divisor that is not above zero; a tensor's value is not read."""
     if normalizer is not None and not isinstance(normalizer, Tensor):
         check_number("normalizer", normalizer, above=0, hint="leave it out to divide by the batch size")

@@ -1,4 +1,4 @@
-"""Smooth stand-ins for the indicator "the positive is not scored above the negative"."""
+"""Surrogate losses of a pair: smooth replacements for "the positive is not scored above the negative"."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Surrogate:
     value: Callable[[Tensor], Tensor]
     derivative: Callable[[Tensor], Tensor]
     needs_unit_scores: bool
-    """Whether scores must be in [0, 1]: where a gap exceeds 1, the squared loss punishes it for being right."""
+    """Whether scores must be in [0, 1]: the squared loss penalises gaps above 1, although their order is right."""
 
 
 SURROGATES: dict[SurrogateName, Surrogate] = {
@@ -36,7 +36,7 @@ SURROGATES: dict[SurrogateName, Surrogate] = {
     "squared": Surrogate(
         value=lambda s: (1 - s).square(), derivative=lambda s: 2 * (s - 1), needs_unit_scores=True
     ),
-    # ℓ(s) = log(1 + e^{−s}), the choice of Yao et al. 2022
+    # ℓ(s) = log(1 + e^{−s}), the choice of Yao et al. (NeurIPS 2022) for AGD-SBCD
     "logistic": Surrogate(
         value=lambda s: functional.softplus(-s),
         derivative=lambda s: -torch.sigmoid(-s),

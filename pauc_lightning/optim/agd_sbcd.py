@@ -14,7 +14,7 @@ from pauc_lightning.objectives.inner_loops import InnerLoops
 
 
 class AGDSBCDOptimizer(torch.optim.Optimizer):
-    """The network's part of AGD-SBCD (Yao, Lin and Yang 2022), one inner iteration per ``step()``.
+    """AGD-SBCD's optimizer: approximated gradient descent on a Moreau envelope, one inner iteration per ``step()``.
 
     The parameters hold v. Loop k starts at v = w and makes T_k proximal steps along the batch gradients G,
 
@@ -25,9 +25,14 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
 
         w ← w − (γ'/μ') (w − v̄),        v ← w.
 
-    All of it is for regions that start at false-positive rate 0, where the second inner loop of the paper
-    returns w itself. μ' and γ' are the paper's with its sums replaced by means over pairs. The published T_k
-    grow fast: an epoch of 10 batches sees its first outer step after 5 epochs and the third after 70.
+    This is the algorithm for regions that start at false-positive rate 0, where the paper's second inner loop
+    returns w itself. μ' and γ' are the paper's with its sums replaced by means over pairs.
+
+    Reference: Yao, Lin and Yang, "Large-scale Optimization of Partial AUC in a Range of False Positive Rates",
+    NeurIPS 2022, https://arxiv.org/abs/2203.01505.
+
+    Tuning: lr first. The published T_k grow fast: with 10 batches per epoch, the first outer step comes after 5 epochs
+    and the third after 70.
 
     Args:
         params: Parameters or groups, as for every torch optimizer.

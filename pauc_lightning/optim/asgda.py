@@ -18,11 +18,11 @@ Box: TypeAlias = "tuple[Bound, Bound] | Callable[[], tuple[Bound, Bound]]"
 """Bounds of a parameter: a pair, or a function that gives the pair of the moment."""
 
 ASCENT_FACTOR = 1 / 16
-"""The default step size of the ascent groups as a part of the descent groups'."""
+"""Default step size of the ascent groups divided by that of the descent groups."""
 
 
 class ASGDA(Optimizer):
-    """Descends on some parameter groups and ascends on others, each within its box (Algorithm 1 of the paper).
+    """Accelerated stochastic gradient descent ascent: descends on some parameter groups and ascends on others.
 
     With g(x) the gradient on the current mini-batch, for descent (−) and ascent (+) groups alike:
 
@@ -30,18 +30,24 @@ class ASGDA(Optimizer):
         x_{t+1} = (1 − η_t) x_t + η_t Π(x_t ∓ lr · v_t)
         v_{t+1} = g(x_{t+1}) + (1 − ρ)(v_t − g(x_t)),        ρ = min(1, ι η_t²)
 
-    The two gradients belong to the same mini-batch. It is drawn after x_{t+1} is determined by v_t, so one step
-    evaluates twice: at the point where it stands, then, having moved, at the new one. Where ρ = 1 the first one
-    drops out of v_{t+1}, and the step evaluates at the new point only: the same numbers for half the work. As
-    v_0 = 0, the first move is zero.
+    Π projects on the group's box. The two gradients belong to the same mini-batch, and v_t determines x_{t+1}
+    before the batch is drawn, so one step evaluates the loss twice: at the old point and, after the move, at the new
+    one. Where ρ = 1 the old point drops out of v_{t+1}, and the step evaluates at the new point only: the same
+    numbers for half the work. As v_0 = 0, the first move is zero.
+
+    Reference: Algorithm 1 of Jiang et al., "Closing the Approximation Gap of Partial AUC Optimization: A Tale of Two
+    Formulations", 2025, https://arxiv.org/abs/2512.01213.
+
+    Tuning: lr first. Large ι disables variance reduction (ρ = 1), as deep networks require; on smooth problems ι of
+    order 1 with a large m gives the convergence rate of the paper. Keep the ascent slower than the descent.
 
     Besides the options of this constructor a group may set ``ascent`` (bool), ``iota``, and ``box``: a pair (low,
     high), a function that returns one, or a list of these (or None) with one entry per parameter. A box that is a
-    function is asked before the move, for the projection, and after it, so that a bound that depends on other
-    parameters holds at the new point.
+    function is evaluated before the move, for the projection, and again after it, so that a bound that depends on
+    other parameters holds at the new point.
 
     Weight decay pulls towards zero in both directions: lr · weight_decay · x_t is subtracted from the argument of
-    the projection. It is known exactly, so it is kept out of v, which would only follow it with a delay.
+    the projection. It is known exactly, so it is kept out of v, which would follow it only with a delay.
 
     Args:
         params: Parameters to descend on, or groups.
@@ -156,7 +162,7 @@ class ASGDA(Optimizer):
         try:
             with torch.enable_grad():
                 losses.append(closure())
-        except BaseException:  # an interruption as well: nobody shall find the optimizer halfway
+        except BaseException:  # an interruption, too, must not leave the optimizer halfway through a step
             self.undo_move()
             raise
         self.refresh()
@@ -166,11 +172,11 @@ class ASGDA(Optimizer):
     def move(self) -> None:
         """First half of a step: with the gradients at the current point in ``.grad``, go to the next point.
 
-        The gradients do not enter the move; what :meth:`refresh` needs of them is held until then. Where ρ = 1 it
-        needs nothing of them, and they are not looked at.
+        The move uses the estimators only. The gradients are kept for :meth:`refresh`; where ρ = 1 it does not need
+        them, and they are not read.
 
-        A gradient scaler may find the gradients at the new point too large and not call :meth:`step`. The next
-        batch's step then need not move again (ρ = 1), or moves on by the same estimators (ρ < 1).
+        A gradient scaler may find the gradients at the new point too large and not call :meth:`step`. The next call
+        then does not move again (ρ = 1), or moves on along the same estimators (ρ < 1).
         """
         if self._pending is not None and all(kept is None for kept in self._pending):
             return
@@ -213,9 +219,9 @@ class ASGDA(Optimizer):
 
     @torch.no_grad()
     def undo_move(self) -> None:
-        """Go back to where :meth:`move` left from, bit by bit, if its step has not been completed.
+        """Undo :meth:`move` exactly, if its step has not been completed.
 
-        For an evaluation at the new point that fails, as with a loss that is not finite: the parameters and the
+        Call it when the evaluation at the new point fails, for example because the loss is not finite: parameters and
         estimators are then those before the step.
         """
         if self._departure is None:

@@ -59,7 +59,7 @@ def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tenso
     """A shipped method's objective and optimizer from the warm-up; the scorer and its scores."""
     scorer = copy.deepcopy(problem.scorer)
     shipped = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())["model"]
-    settings = {**shipped["init_args"], "max_fpr": region.max_fpr, "min_tpr": region.min_tpr}
+    settings = {**shipped.get("init_args", {}), "max_fpr": region.max_fpr, "min_tpr": region.min_tpr}
     method = getattr(methods, shipped["class_path"])(
         backbone=scorer, prior=problem.data.prior, weight_decay=0.0, **settings
     )
