@@ -25,7 +25,7 @@ def check_number(
 
     Args:
         name: The argument, as the user wrote it.
-        value: What the user gave for it.
+        value: The value that the user gave.
         at_least: Smallest accepted value.
         above: Exclusive lower bound.
         at_most: Largest accepted value.

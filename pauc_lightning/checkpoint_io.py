@@ -17,7 +17,7 @@ from pauc_lightning.files import complete_binary_file
 
 _ZIP_START = b"PK\x03\x04"
 _FULL_STATE = ("loops", "optimizer_states", "callbacks")
-"""What a resumed run needs besides the weights."""
+"""Entries that a resumed run needs besides the weights."""
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):

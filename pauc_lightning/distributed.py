@@ -85,8 +85,8 @@ def gather_with_grad(tensor: Tensor) -> Tensor:
     """Concatenate ``tensor`` over the ranks so that a loss on the result is the loss of the union batch.
 
     Every rank must compute the same loss from the result. The gradient that flows back into this rank's shard is
-    multiplied by the number of ranks, because data-parallel training *averages* the ranks' gradients: what
-    the optimizer sees is then exactly the gradient of one process on the union batch.
+    multiplied by the number of ranks, because data-parallel training *averages* the ranks' gradients: the
+    optimizer then sees exactly the gradient of one process on the union batch.
     """
     if world_size() == 1:
         return tensor

@@ -29,6 +29,6 @@ class InputError(ValueError):
 class NonFiniteError(InputError):
     """Raised when a loss, a score or a gradient is NaN or infinite, before the step is taken.
 
-    The weights, the optimizer's state and the state kept per training sample are those before the step. The message
-    names the step, the samples, and the file that holds the batch's scores and the state.
+    The weights, the optimizer's state and the state kept per training sample stay as they were before the step. The
+    message names the step, the samples, and the file that holds the batch's scores and the state.
     """

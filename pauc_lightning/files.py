@@ -1,4 +1,4 @@
-"""Writing of files that are either complete or absent, whatever happens meanwhile."""
+"""Writes files that are either complete or absent, even after a kill or a full disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The command line ``pauc``; ``pauc --help`` lists its commands."""
+"""The command line ``pauc``.
+
+- Start: ``entry`` dispatches to the commands, ``mistakes`` turns exceptions into sentences.
+- Commands: ``app`` (fit, validate, test, predict), ``run_commands`` and ``predict`` (commands on a run),
+  ``configs_command``, ``data`` with ``data_tables``. ``compare`` and ``benchmark`` live in packages of their own.
+- Settings: ``given``, ``configs``, ``settings``, ``continued``, ``run_config``.
+- Runs: ``runs``, ``run_logger``, ``wandb_run``, ``signals``, ``report``.
+- Parsers and their errors: ``parser``, ``plain_parser``, ``complaints``, ``suggestions``, ``nearest``, ``kinds``,
+  ``type_words``.
+- Help pages: ``overview``, ``command_help``, ``options``, ``pages``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +16,7 @@ from collections.abc import Sequence
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run ``pauc`` with these arguments, or with those of the process."""
+    """Run ``pauc`` with these arguments; None uses the arguments of the process."""
     # Imported here so that modules of this package can be used without loading the commands.
     from pauc_lightning.cli.entry import main
 

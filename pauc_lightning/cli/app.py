@@ -49,7 +49,7 @@ class PaucCLI(LightningCLI):
     """LightningCLI with this project's defaults, links and reports.
 
     Args:
-        args: What Lightning's command line understands: fit, validate, test or predict, and options.
+        args: Arguments for Lightning's command line: fit, validate, test or predict, and options.
         command: The command that the user typed.
     """
 
@@ -80,7 +80,7 @@ class PaucCLI(LightningCLI):
             args=list(args),
         )
 
-    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static there, called on self only
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static in Lightning, but only called on self
         """Only the requested stage: building the parsers of all four takes three times as long."""
         return {self._stage: LightningCLI.subcommands()[self._stage]}
 
@@ -90,7 +90,10 @@ class PaucCLI(LightningCLI):
             parser.add_help_options(self._command)
         parser.add_argument("--run_dir", type=str, default="runs", help="Directory that holds all runs.")
         parser.add_argument(
-            "--run_name", type=str | None, default=None, help="Name of this run; left out, <data>-<method>."
+            "--run_name",
+            type=str | None,
+            default=None,
+            help="Name of this run; if left out, <data>-<method>.",
         )
         parser.add_argument(
             "--test_best",
@@ -143,7 +146,7 @@ class PaucCLI(LightningCLI):
         check_model(path, asked, self._model())
 
     def _say_what_differs(self, run: RunDirectory) -> None:
-        """Warn of settings that change in the middle of a run: an unchanged run is promised to continue exactly."""
+        """Warn of settings that change in the middle of a run, as it then no longer continues exactly."""
         if not run.config.is_file() or not is_main_process():
             return
         parser = self._parser(str(self.config["subcommand"]))
@@ -223,7 +226,7 @@ class PaucCLI(LightningCLI):
         except SystemExit:
             if self.trainer.state.status != TrainerStatus.INTERRUPTED:
                 raise
-            self._stop(signal.SIGINT)  # Lightning ends so after Ctrl-C
+            self._stop(signal.SIGINT)  # how Lightning ends after Ctrl-C
         except Exception:
             if self.trainer.global_step == 0 and not self._first_step:
                 self._release_directory()

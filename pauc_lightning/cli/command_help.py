@@ -1,7 +1,7 @@
 """The help pages of the commands on runs: the common options, grouped; ``--help_all`` shows the others.
 
-Texts and defaults come from the parser, that is, from the signatures and docstrings of the classes. Only where those of
-Lightning's Trainer are too long or say nothing is there a text of our own.
+Texts and defaults come from the parser, that is, from the signatures and docstrings of the classes. Texts of the
+Trainer that are too long or uninformative are replaced.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pauc_lightning.cli.predict import predict_parser
 _TEXTS = {
     "config": "Name or path of a config file; may be given several times, and later ones win",
     "print_config": "Print all settings that would be used, and exit",
-    "seed_everything": "Seed of the initial weights and of everything random that has no seed of its own",
+    "seed_everything": "Seed of the initial weights and of all randomness without a seed of its own",
     "ckpt_path": "Checkpoint to use: best, last or the path of a file",
     "trainer.accelerator": "Hardware: cpu, gpu, mps, tpu or auto",
     "trainer.devices": "How many devices, or a list of their numbers; -1 for all",
     "trainer.strategy": "How several devices share the work, such as ddp",
     "trainer.precision": "Precision of the computation, such as 32-true, 16-mixed, bf16-mixed or 64-true",
-    "trainer.max_epochs": "Epochs to train, the warm-up included",
-    "trainer.max_steps": "Steps to train; -1 for no such limit",
+    "trainer.max_epochs": "Epochs to train, including the warm-up",
+    "trainer.max_steps": "Steps to train; -1 for no limit",
     "trainer.max_time": "Time to train, as DD:HH:MM:SS",
     "trainer.limit_train_batches": "Batches per epoch, as a number or as a fraction",
     "trainer.log_every_n_steps": "Steps between two rows of metrics.csv",
@@ -83,14 +83,14 @@ _EVALUATION_GROUPS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class CommandPage:
-    """What the help of a command consists of, apart from texts and defaults of its options.
+    """The contents of a command's help page, apart from texts and defaults of its options.
 
     Args:
         usage: How it is called, after ``pauc``.
         description: What it does.
         examples: Calls as they are typed, with or without a remark.
         groups: Headings, and the names of the options below each.
-        closing: What else there is to know.
+        closing: Remarks at the end of the page.
     """
 
     usage: str
@@ -114,8 +114,8 @@ PAGES = {
     ),
     "resume": CommandPage(
         "resume RUN [options]",
-        "Continue a run that was stopped, exactly where it stopped. RUN is its directory. What is left out is "
-        "as in the run; its length, the hardware and the logging may be changed.",
+        "Continue a run that was stopped, exactly where it stopped. RUN is its directory. Settings that are "
+        "left out stay as in the run; its length, the hardware and the logging may be changed.",
         (
             "pauc resume runs/DigitsLT-CE/version_0",
             "pauc resume runs/DigitsLT-CE/version_0 --trainer.max_epochs 100",
@@ -161,7 +161,7 @@ def command_page(command: str, actions: Sequence[Action]) -> str:
 
     Args:
         command: One of :data:`PAGES`.
-        actions: Those of its parser.
+        actions: The actions of its parser.
     """
     page, width = PAGES[command], page_width()
     known = {action.dest: action for action in [*_class_actions(), *visible(actions)]}
@@ -173,7 +173,7 @@ def command_page(command: str, actions: Sequence[Action]) -> str:
         )
     for title, names in page.groups.items():
         options = [_option(name, known) for name in names]
-        if command != "fit":  # the settings of the run hold, not the classes' defaults
+        if command != "fit":  # the run's settings apply, not the classes' defaults
             options = [
                 replace(option, default="best" if option.name == "--ckpt_path" else "") for option in options
             ]
@@ -203,7 +203,7 @@ def class_page(title: str, summary: str, actions: Sequence[Action], hidden: Sequ
     classes = [name for name in nested if name.rpartition(".help")[0].rpartition(".")[2] in KINDS]
     if classes:
         names = ", ".join(f"--{name} CLASS" for name in classes)
-        blocks += filled(f"The options of a class that is given to one of these: {names}.", width)
+        blocks += filled(f"These options take a class, which has options of its own: {names}.", width)
     return "\n".join(blocks)
 
 

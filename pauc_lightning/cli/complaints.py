@@ -1,4 +1,4 @@
-"""What the parser complains about: the innermost of its nested complaints, and what the user gave."""
+"""The innermost of the parser's nested complaints, and the user's input that caused it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pauc_lightning.cli.kinds import KINDS, Kind
 
 @dataclass(frozen=True)
 class Complaint:
-    """The innermost of the parser's nested complaints: the cause of the others.
+    """The innermost of the parser's nested complaints, which caused the others.
 
     Args:
         key: The dotted name of the option it is about; empty if the parser does not tell.
@@ -30,7 +30,7 @@ class Complaint:
 def innermost(message: str) -> Complaint:
     """Find the innermost complaint by its indentation."""
     lines = message.splitlines()
-    keys: list[tuple[int, str]] = []  # indentation and name, of the option and of those it belongs to
+    keys: list[tuple[int, str]] = []  # indentation and name of the option and of its parents
     deepest: list[tuple[int, str]] = []
     start = 0
     for number, line in enumerate(lines):
@@ -59,7 +59,7 @@ def _indentation(line: str) -> int:
 
 @dataclass(frozen=True)
 class Context:
-    """A complaint, with the parser that made it and what the user gave."""
+    """A complaint, the parser that made it, and the user's input."""
 
     parser: ArgumentParser
     given: Given
@@ -76,14 +76,14 @@ class Context:
         return KINDS.get(self.complaint.key.rpartition(".")[2])
 
     def quote(self, value: object = "") -> str:
-        """What the user wrote for the option."""
+        """The option as the user wrote it."""
         key = self.complaint.key
         setting = self.given.find(key, value)
         return setting.quote if setting else f"`--{key}={value}`"
 
 
 def last_match(pattern: str, text: str) -> str:
-    """What the pattern's group found last; nothing if it was not found."""
+    """The group of the pattern's last match; empty without a match."""
     found: list[str] = re.findall(pattern, text)
     return found[-1] if found else ""
 

@@ -10,12 +10,12 @@ from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.config_files import list_configs, shipped_folder
 
 DESCRIPTION = """\
-List the config files that -c finds by name, with what they are for.
+List the config files that -c finds by name, with their purpose.
 
   pauc fit -c digits -c upauci        # data/digits.yaml and method/upauci.yaml
   cat $(pauc configs --path)/data/digits.yaml
 
-Files in ./configs are found as well, and before those that come with the project.
+Files in ./configs are found first, then those that come with the project.
 """
 
 

@@ -1,4 +1,4 @@
-"""Settings of a command that uses a checkpoint: what the checkpoint decides, and what differs from its run."""
+"""Settings of a command that uses a checkpoint: which ones the checkpoint overrides, and which differ from its run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WITHOUT_EFFECT = (
     *("data.path", "data.root", "data.preprocessing", "data.id_column"),
     "model",
 )
-"""Settings that may change without changing the weights, and the model's, which the checkpoint decides."""
+"""Settings that do not affect the weights, and the model's settings, which come from the checkpoint."""
 
 
 def check_model(path: str, asked: Mapping[str, Any], used: Mapping[str, Any]) -> None:
@@ -63,11 +63,11 @@ def check_model(path: str, asked: Mapping[str, Any], used: Mapping[str, Any]) ->
 
 
 def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Settings that differ from those the run was trained with so far, with both values.
+    """Settings that differ from the run's, with both values.
 
     Args:
         before: The run's settings, as in its config.yaml.
-        now: Those of the command.
+        now: The command's settings.
 
     Example:
         >>> before = {"seed_everything": 0, "data": {"class_path": "DigitsLT", "init_args": {"batch_size": 128}}}
@@ -84,7 +84,7 @@ def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[
 
 
 def describe_changes(changes: Mapping[str, tuple[Any, Any]]) -> str:
-    """One line that says what is different from now on."""
+    """One line about the settings that change."""
     listed = ", ".join(f"{key} is {new} instead of {old}" for key, (old, new) in changes.items())
     return f"the run continues with other settings: {listed}. It does not end as the uninterrupted run would have."
 

@@ -39,7 +39,7 @@ Options:
 """
 
 _OPTIONS = ("-c", "--config", "--data", "--all_classes", "--export")
-# Like Any, for which the parser would instantiate anything that looks like a class.
+# Stands for Any: with Any itself, the parser would instantiate everything that looks like a class.
 _ANY_YAML: Any = dict | list | str | bool | int | float | None
 
 

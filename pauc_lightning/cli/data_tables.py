@@ -13,7 +13,7 @@ from pauc_lightning.data.base import ClassCounts, LongTailDataModule
 from pauc_lightning.data.image_files import shown
 from pauc_lightning.data.published import Published
 
-_WIDTH = 100  # columns where the output is not a terminal
+_WIDTH = 100  # columns if the output is not a terminal
 _FEW_CLASSES = 20
 _AT_EACH_END = 3  # classes of an excerpt besides the positive ones
 

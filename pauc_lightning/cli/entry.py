@@ -29,7 +29,9 @@ def main(args: Sequence[str] | None = None) -> None:
         print("Interrupted.", file=sys.stderr)
         raise SystemExit(130) from None
     except BrokenPipeError:  # `pauc fit --help | head` has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the exit would complain again
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # otherwise the exit would complain again
         raise SystemExit(0) from None
     except Exception as error:
         from pauc_lightning.cli.mistakes import sentence
@@ -42,7 +44,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Run the command. Each is imported when it is asked for: most need no Lightning, which takes seconds to import."""
+    """Run the command, and import only that one: most need no Lightning, which takes seconds to import."""
     if arguments == ["--version"]:
         from pauc_lightning import __version__
 
@@ -106,7 +108,7 @@ def _find_classes_in_the_current_directory() -> None:
 
 
 def _silence_other_peoples_noise() -> None:
-    """Hide Lightning's messages about its own use of other libraries, and those that tell users nothing."""
+    """Hide Lightning's messages that do not help users."""
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli")
     warnings.filterwarnings(
         "ignore", message=r"LightningCLI's args parameter"
@@ -119,6 +121,6 @@ def _silence_other_peoples_noise() -> None:
 
 
 def _is_worth_reading(record: logging.LogRecord) -> bool:
-    """Not an advertisement, not hardware that is missing, not that the end has been reached, which the report says."""
+    """Whether a message is neither an advertisement, nor about missing hardware, nor about the end of training."""
     text = record.getMessage()
     return not ("litlogger" in text or "available: False" in text or text.startswith("`Trainer.fit` stopped"))

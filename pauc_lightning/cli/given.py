@@ -80,7 +80,7 @@ def _short(key: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """A list or mapping is parsed; any other value stays as typed."""
+    """Parse a list or a mapping; leave any other value as typed."""
     if not text.startswith(("{", "[")):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Options as help pages show them: name, kind of value, what it does, default."""
+"""Options as help pages show them: name, kind of value, purpose, default."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Option:
 
     Args:
         name: As it is typed, such as ``--data.seed``.
-        kind: What is given for it, such as ``INT``; empty for a switch.
+        kind: The kind of its value, such as ``INT``; empty for a switch.
         text: What it does.
-        default: What holds if it is left out, as it would be typed; empty if there is nothing to say.
+        default: Its value if it is left out, as it would be typed; empty if none is shown.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Option:
         text, documented = _clean(text if action.default is None else _OWN_DEFAULT.sub("", text))
         default = _default(action) if action.default is not None else documented
         if not default and action.default is None and hasattr(action, "_typehint"):
-            default = "null"  # the commands of plain options say in words what happens without one
+            default = "null"  # plain options describe their default in words
         if getattr(action, "required", False):
             default = "required"
         elif action.nargs == 0:
@@ -81,7 +81,7 @@ class Option:
         return cls(", ".join(names) or _kind(action), _kind(action) if names else "", text, default)
 
     def in_brief(self, width: int) -> Option:
-        """The same with the first sentence of its text only, or with the first clause of a long one."""
+        """The option with only the first sentence of its text, or the first clause if that is long."""
         sentence = re.split(r"(?<=[^.]\.)\s", self.text, maxsplit=1)[0].rstrip(".")
         if len(sentence) > 2 * (width - _COLUMN):
             sentence = re.split(r"[;:] ", sentence, maxsplit=1)[0]
@@ -103,7 +103,7 @@ class Option:
 
 
 def page_width() -> int:
-    """The width of help pages: the terminal's, within reason."""
+    """The width of help pages: the terminal's, within limits."""
     return max(_NARROWEST, min(shutil.get_terminal_size((100, 24)).columns - 1, _WIDEST))
 
 
@@ -117,7 +117,7 @@ def visible(actions: Iterable[Action]) -> Iterator[Action]:
 
 
 def filled(text: str, width: int) -> list[str]:
-    """A paragraph, or nothing if there is no text. Lines that someone has wrapped already stay as they are."""
+    """A wrapped paragraph, or nothing if there is no text. Text with line breaks stays as it is."""
     if not text:
         return []
     wrapped = (

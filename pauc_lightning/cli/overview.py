@@ -1,4 +1,4 @@
-"""``pauc --help``: all commands, with examples as they are typed. Imports nothing that takes time."""
+"""``pauc --help``: all commands with examples. Imports nothing slow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GROUPS = {
     "Evaluate": {
         "test": "evaluate a run on the test part",
         "validate": "evaluate a run on the validation part",
-        "predict": "score samples, also new ones, with a run",
+        "predict": "score samples, including new data, with a run",
     },
     "Look around": {
         "configs": "list the config files that -c finds by name",
@@ -21,7 +21,7 @@ GROUPS = {
         "benchmark": "measure the project's claims on this machine",
     },
 }
-"""All commands with what they do, by purpose."""
+"""All commands and what they do, grouped."""
 
 COMMANDS = tuple(name for group in GROUPS.values() for name in group)
 
@@ -37,7 +37,7 @@ _MORE = """\
 pauc COMMAND --help              the options of a command
 pauc fit --model.help UPAUCI     the settings of a method
 pauc fit --data.help TabularLT   the settings of a data set
-pauc configs                     what may follow -c
+pauc configs                     the names that -c accepts
 """
 
 

@@ -27,5 +27,5 @@ def show_page(page: str) -> None:
     text = Text(page, end="")
     for pattern, style in ((_OPTION, "cyan"), (_COMMAND, "cyan"), (_EXAMPLE, "green"), (_HEADING, "bold")):
         text.highlight_regex(pattern, style)
-    # Lines were wrapped by whoever wrote the page; rich would wrap them without their indentation.
+    # The page is already wrapped; rich would wrap it again without the indentation.
     Console().print(text, soft_wrap=True, end="")

@@ -21,8 +21,7 @@ from pauc_lightning.cli.suggestions import explain
 class PaucArgumentParser(LightningArgumentParser):
     """A parser whose errors are one sentence that quotes what was given, and whose help fits a few screens.
 
-    It takes no abbreviations: the beginning of an option's name would be taken for the option, so that a typo would
-    pass and change its meaning when another option is added.
+    It takes no abbreviations: they would let typos pass, and change their meaning when another option is added.
     """
 
     command = ""
@@ -40,10 +39,10 @@ class PaucArgumentParser(LightningArgumentParser):
         return namespace
 
     def get_defaults(self, *args: Any, **kwargs: Any) -> Namespace:
-        """The defaults; a method whose settings are given before its name is some method, of unknown defaults.
+        """The defaults; those of a method are unknown until it is named, even if some of its settings come before.
 
         jsonargparse would fill in all defaults of the base class and keep them once the method is named: with
-        ``--model.backbone=MLPScorer --model=PAUCI``, PAUCI would train without the clipping that is its own default.
+        ``--model.backbone=MLPScorer --model=PAUCI``, PAUCI would train without its default clipping.
         """
         defaults: Namespace = super().get_defaults(*args, **kwargs)
         if "model" in defaults and defaults.model is None and self._is_model_given():
@@ -57,7 +56,7 @@ class PaucArgumentParser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong and what was probably meant, and exit with status 2."""
-        if not self.exit_on_error:  # the parser of one class among several that might be meant
+        if not self.exit_on_error:  # jsonargparse is trying one of several possible classes
             super().error(message, ex)
         self.exit(2, f"error: {explain(self, message, self._given)}\n")
 

@@ -1,4 +1,4 @@
-"""A parser of plain options, for the commands that are not Lightning's."""
+"""A parser of plain options, for the commands that do not use Lightning's."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ def predict_parser() -> PlainParser:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="Where the scores go, .csv or .parquet; left out, a new folder in the run",
+        help="File for the scores, .csv or .parquet; if left out, a new folder in the run",
     )
     parser.add_argument("--overwrite", action="store_true", help="Replace the --output file if it exists")
     parser.add_argument(
         "--id",
         metavar="COLUMN",
-        help="Column of the table that is copied beside the scores; left out, the run's id_column",
+        help="Column of the table to copy beside the scores; if left out, the run's id_column",
     )
     return parser
 
@@ -39,7 +39,7 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
 
     Args:
         run: The directory of the run.
-        options: What the user typed after it.
+        options: The options that the user typed after it.
 
     Example:
         >>> translate_options(Path("run"), ["--id", "name", "--ckpt_path", "last"])

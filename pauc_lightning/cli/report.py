@@ -1,4 +1,4 @@
-"""What the commands print before and after their work."""
+"""The reports that the commands print before and after their work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
     Args:
         trainer: The Trainer that has trained.
         model: The method.
-        first_step: The step at which a resumed run went on; 0 for a new one.
+        first_step: The step from which the run was resumed; 0 for a new run.
         is_tested: Whether the best model has been tested already.
     """
     directory = relative(trainer.log_dir or ".")  # asks all ranks
@@ -84,7 +84,7 @@ def after_evaluation(
         model: The method.
         data: Its data.
         part: test or val.
-        run: The run that was evaluated, if the command ends here: then it says what to type next.
+        run: The evaluated run, to suggest the next command; None if this command continues.
     """
     metrics = {
         key.removeprefix(f"{part}/"): float(value)
@@ -119,11 +119,11 @@ def after_interruption(checkpoints: Path, signal_name: str) -> None:
 
     Args:
         checkpoints: The folder of the run's checkpoints.
-        signal_name: What stopped it.
+        signal_name: The signal that stopped it.
     """
     last, run = checkpoints / "last.ckpt", checkpoints.parent
     if last.is_file():
         print(f"\nStopped by {signal_name}; the state is saved in {relative(last)}.")
-        print(f"Go on with:  {shlex.join(['pauc', 'resume', relative(run)])}")
+        print(f"Continue with:  {shlex.join(['pauc', 'resume', relative(run)])}")
     else:
         print(f"\nStopped by {signal_name}, before there was anything to save.")

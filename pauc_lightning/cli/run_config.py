@@ -17,7 +17,7 @@ class RunConfig(SaveConfigCallback):
     _replacement: tuple[Path, str] | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write config.yaml atomically on the main process; that of a resumed run is replaced only when it trains."""
+        """Write config.yaml atomically on the main process; a resumed run's file is replaced only when it trains."""
         directory = trainer.log_dir  # asks all ranks
         if self.already_saved or directory is None or (stage == "predict" and not trainer.loggers):
             return
@@ -41,5 +41,5 @@ class RunConfig(SaveConfigCallback):
         path, text = self._replacement
         number = next(n for n in count(1) if not path.with_name(f"config_{n}.yaml").exists())
         write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
-        write_text(path, text)  # the run has settings at every moment
+        write_text(path, text)  # atomic: the run is never without settings
         self._replacement = None

@@ -1,4 +1,4 @@
-"""Run directories: their contents, how a new one is claimed, locked and released."""
+"""Run directories: their contents, and how they are claimed, locked and released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGTERM before training has begun."""
+"""Handling of SIGTERM before training begins."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pauc_lightning.callbacks import RunInterrupted
 def sigterm_raises() -> Iterator[None]:
     """Let SIGTERM raise :class:`RunInterrupted` until training itself takes over the signal.
 
-    Without this the process would end at once while data are prepared, and leave an empty directory behind. A handler
-    that someone else has installed stays, as does a process's wish to ignore the signal.
+    Without this the process would end at once while data are prepared, and leave an empty directory behind. An
+    existing handler is kept, and an ignored signal stays ignored.
     """
     is_main_thread = threading.current_thread() is threading.main_thread()
     if not is_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

@@ -1,4 +1,4 @@
-"""Turns the parser's errors into one sentence: what was given, what is wrong, what was probably meant."""
+"""Turns the parser's errors into one sentence: the input, what is wrong, what was probably meant."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FORGOTTEN = {
 
 
 def explain(parser: ArgumentParser, message: str, arguments: Sequence[str] = ()) -> str:
-    """One sentence instead of the parser's message.
+    """Rephrase the parser's message as one sentence.
 
     Args:
         parser: The parser that complains; its options are the valid keys.
-        message: What it complains about.
-        arguments: What the user gave.
+        message: Its message.
+        arguments: The user's arguments.
     """
     complaint = innermost(message)
     context = Context(parser, Given(arguments), complaint)

@@ -23,7 +23,7 @@ def wandb_logger(directory: Path, name: str, project: str, offline: bool) -> Wan
 
     Args:
         directory: The run's directory, which keeps the identity of the run in W&B.
-        name: What the run is called there.
+        name: The run's name in W&B.
         project: The project it belongs to.
         offline: Write to disk only, for a later ``wandb sync``.
 
@@ -40,7 +40,7 @@ def wandb_logger(directory: Path, name: str, project: str, offline: bool) -> Wan
         project=project,
         save_dir=directory,
         offline=offline,
-        # The mode of an earlier run of this process would hold otherwise.
+        # Otherwise the mode of an earlier run of this process would apply.
         settings=wandb.Settings(init_timeout=_SECONDS, mode="offline" if offline else "online"),
     )
     if is_main_process():

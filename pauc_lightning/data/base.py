@@ -45,9 +45,9 @@ from pauc_lightning.rng import seeded
 Part = Literal["train", "val", "test"]
 
 LARGEST_NUM_WORKERS = 1024
-"""A limit that no machine needs to exceed; starting more processes would bring it down."""
+"""Largest ``num_workers``: more processes could bring a machine down."""
 
-_SCORING = 5  # a random stream; the samplers and the splits have the ones before
+_SCORING = 5  # random stream; 0 to 4 belong to the splits and the samplers
 
 
 class ClassCounts(NamedTuple):
@@ -135,7 +135,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         self.predict_input = predict_input
         self.preprocessing = preprocessing
 
-    # ------------------------------------------------------------------ what a subclass defines
+    # ------------------------------------------------------------------ hooks of subclasses
 
     @abstractmethod
     def load_source(self) -> Source:
@@ -166,7 +166,7 @@ class LongTailDataModule(LightningDataModule, ABC):
             "parts": parts_fingerprint(self._fingerprint, self.split, self.targets),
         }
 
-    # ------------------------------------------------------------------ what is known before training
+    # ------------------------------------------------------------------ properties of the data
 
     @cached_property
     def saved_state(self) -> dict[str, Any] | None:
@@ -180,7 +180,7 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     @property
     def inputs(self) -> Inputs:
-        """The inputs as the loaders index them, by source position; an override may hold the :attr:`used` ones only."""
+        """Inputs that the loaders index by source position; a subclass may hold only those in :attr:`used`."""
         return self.source.inputs
 
     @cached_property
@@ -231,8 +231,8 @@ class LongTailDataModule(LightningDataModule, ABC):
     def prior(self) -> float:
         """The fraction of positives in the training batches, which the objectives use as the prior.
 
-        Without a Trainer it is that of a single process. On several processes it can differ slightly, because the
-        number of positives per batch is rounded.
+        Without a Trainer, a single process is assumed. On several processes the value can differ slightly, because
+        the number of positives per batch is rounded.
         """
         if self.saved_state is not None:
             return float(self.saved_state["prior"])
@@ -316,7 +316,7 @@ class LongTailDataModule(LightningDataModule, ABC):
         """This process's share of the training part, in order and as in evaluation, for the closed-form start.
 
         Args:
-            share: Fraction of each class's samples to take, at least one; which ones, the seed decides.
+            share: Fraction of each class to take, at least one sample; the seed decides which samples.
         """
         labels = self.targets[self.split.train]
         classes = [np.flatnonzero(labels == label) for label in (0, 1)]

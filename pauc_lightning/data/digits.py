@@ -11,7 +11,7 @@ import torch
 from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.source import Source
 
-_MEAN, _STD = 4.9, 6.0  # of all pixels, which are from 0 to 16
+_MEAN, _STD = 4.9, 6.0  # of all pixels, whose values range from 0 to 16
 
 
 class DigitsLT(LongTailDataModule):

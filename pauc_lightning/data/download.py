@@ -1,7 +1,7 @@
 """Downloads of archives that survive interruption at any point.
 
-pooch would start an interrupted download again from the beginning, and each of several processes would download the
-file; it also follows redirects to http and has no limit on the size. Its checksum and renaming are the smaller part.
+pooch is not used because it restarts interrupted downloads from the beginning, downloads the file once per process,
+follows redirects to http and does not limit the size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TIMEOUT = 20.0  # seconds without a byte
 _FRUITLESS_TRIES = 3
 _GIGABYTE = 10**9
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
-# Errors that a second try cannot help.
+# Errors that a retry cannot fix.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR)
 
 
@@ -133,7 +133,7 @@ def _download(archive: Archive, path: Path) -> None:
 
 
 def _refuse_insecure(url: str) -> None:
-    """Refuse addresses whose contents could be altered on the way; this machine's own are safe."""
+    """Refuse any address but https, whose contents could be altered in transit, unless it is on this machine."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
         raise InputError(

@@ -1,4 +1,4 @@
-"""A mixture of Gaussians whose partial AUC is known: it shows whether a method optimises what it says."""
+"""A mixture of Gaussians with a known partial AUC, which shows whether a method optimises what it claims to."""
 
 from __future__ import annotations
 

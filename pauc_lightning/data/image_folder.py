@@ -25,8 +25,7 @@ class ImageFolderLT(ImageDataModule):
     """A folder with one subfolder of images per class, long-tailed and binary.
 
     The classes are numbered in the order of their names (in numerical order if all names are numbers). If the
-    subfolders are called train, val, test or similar, they must contain the classes, and the parts are merged: the
-    data are split anew.
+    subfolders are called train, val, test or similar, each must contain the classes; they are merged and split again.
 
     Args:
         root: The folder.

@@ -26,7 +26,7 @@ class BatchLoader(DataLoader[Sample]):
     def __iter__(self) -> Iterator[Sample]:  # type: ignore[override]  # torch promises its private iterator class
         """The batches of one pass."""
         if self._is_direct:
-            batches: Iterable[list[int]] = self.batch_sampler  # type: ignore[assignment]  # there is one
+            batches: Iterable[list[int]] = self.batch_sampler  # type: ignore[assignment]  # never None here
             return map(self._fetch, map(torch.tensor, batches))
         return super().__iter__()
 

@@ -39,6 +39,8 @@ def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
     if unreadable:
         raise InputError(f"`input={folder}` cannot be read: {unreadable[0]}. Change the permissions.")
     if not names:
-        raise InputError(f"`input={folder}` has no images, which end in one of {', '.join(EXTENSIONS)}.")
+        raise InputError(
+            f"`input={folder}` has no images: their names must end in one of {', '.join(EXTENSIONS)}."
+        )
     targets = np.full(len(names), UNKNOWN, dtype=np.int64)
     return NewData(ImageFiles(folder, names, height, channels), targets, {"file": names})

@@ -12,8 +12,8 @@ _SIGN = np.uint64(1 << 63)
 def permutations(count: int, n: int, seed: int, *keys: int) -> NDArray[np.int64]:
     """Independent uniform permutations of ``range(n)`` that depend on ``(seed, *keys)`` only.
 
-    They are the order of raw output of PCG64: numpy guarantees that stream, but not that of
-    ``Generator.permutation``. A stable sort has one result, whichever library sorts. No global generator is used.
+    Each is the sorting order of raw PCG64 output. numpy guarantees that stream, but not the results of
+    ``Generator.permutation``, and a stable sort gives the same result in every library. No global generator is used.
 
     Args:
         count: Number of permutations.

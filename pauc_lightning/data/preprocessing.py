@@ -34,6 +34,6 @@ def load_preprocessing(path: Path) -> dict[str, Any]:
         raise InputError(f"`preprocessing={path}` was not written by a run: give the {FILE_NAME} of a run.")
     lacking = [key for key in _ALWAYS if key not in content]
     if lacking:
-        raise InputError(f"`preprocessing={path}` is damaged, it lacks {lacking}: train the model again.")
+        raise InputError(f"`preprocessing={path}` is damaged (it lacks {lacking}): train the model again.")
     del content["format"]
     return content

@@ -33,7 +33,7 @@ class Published(NamedTuple):
 
 
 class PublishedImages(ImageDataModule):
-    """Images of which the paper uses certain subsets; the positives are those of a subset, or any other classes.
+    """Images with subsets that the paper uses; the positives are a subset's classes or any others.
 
     Args:
         root: Folder with the data, to which they are downloaded if they are not there.

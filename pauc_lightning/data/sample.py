@@ -1,4 +1,4 @@
-"""The batch: what data modules yield and methods train on."""
+"""The batches that data modules yield and methods train on."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class EpochBatchSampler(Sampler[list[int]], ABC):
         batch_size: Samples per batch and process, at most.
         seed: Decides the order together with the epoch; not negative.
         num_replicas: Number of processes that train together.
-        rank: This process' number in ``range(num_replicas)``.
+        rank: This process's number in ``range(num_replicas)``.
     """
 
     def __init__(self, batch_size: int, seed: int, num_replicas: int, rank: int) -> None:
@@ -90,17 +90,16 @@ class StratifiedBatchSampler(EpochBatchSampler):
 
     An epoch has as few batches as ``batch_size`` allows. The negatives are spread evenly over them (there is
     no small last batch), and each batch gets the number of positives that comes closest to ``positive_fraction``.
-    Within an epoch the numbers of times that two positives are used differ by one at most; a global batch holds
-    each positive at most once if there are enough of them. Every rank gets positives, the same number in every
-    batch.
+    Within an epoch, all positives are used equally often, give or take one; a global batch holds each positive at
+    most once if there are enough of them. Every rank gets positives, the same number in every batch.
 
     Args:
         labels: 1 for positives, 0 for negatives, one per training sample.
         batch_size: Samples per batch and process, at most.
-        positive_fraction: Fraction of positives in a batch, in (0, 1); by default that of ``labels``.
+        positive_fraction: Fraction of positives in a batch, in (0, 1); by default, the fraction in ``labels``.
         seed: Decides the order together with the epoch; not negative.
         num_replicas: Number of processes that train together.
-        rank: This process' number in ``range(num_replicas)``.
+        rank: This process's number in ``range(num_replicas)``.
 
     Example:
         >>> labels = [0] * 12 + [1] * 3
@@ -199,7 +198,7 @@ class ShuffledBatchSampler(EpochBatchSampler):
         batch_size: Samples per batch and process, at most (if there are that many per process).
         seed: Decides the order together with the epoch; not negative.
         num_replicas: Number of processes that train together.
-        rank: This process' number in ``range(num_replicas)``.
+        rank: This process's number in ``range(num_replicas)``.
 
     Example:
         >>> [len(batch) for batch in ShuffledBatchSampler([0, 1] * 5, batch_size=4)]
@@ -221,7 +220,7 @@ class ShuffledBatchSampler(EpochBatchSampler):
             raise InputError(
                 f"{self._n} training samples cannot be shared by {num_replicas} processes: use fewer devices."
             )
-        # No rank may get an empty batch, which a batch of fewer samples than ranks would mean.
+        # A batch of fewer samples than ranks would leave a rank with an empty batch.
         self._n_batches = min(math.ceil(self._n / (batch_size * num_replicas)), self._n // num_replicas)
 
     @property
@@ -252,7 +251,7 @@ class ShardedSampler(Sampler[int]):
     Args:
         n: Number of samples.
         num_replicas: Number of processes that evaluate together.
-        rank: This process' number in ``range(num_replicas)``.
+        rank: This process's number in ``range(num_replicas)``.
         seed: Decides the order, which is the same on every pass. Shuffled batches of samples that are sorted by
             class contain all classes. None keeps the order of the samples.
 

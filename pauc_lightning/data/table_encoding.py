@@ -1,7 +1,7 @@
 """The encoding of a table's columns as inputs: chosen for the training file, applied to every file.
 
-scikit-learn's ColumnTransformer with OneHotEncoder and StandardScaler would need three times the memory (867 instead of
-287 MB beyond the table on KDD Census-Income), a pickle in the run instead of JSON, and all the checks below as well.
+scikit-learn's ColumnTransformer with OneHotEncoder and StandardScaler is not used: it needs three times the memory (867
+instead of 287 MB beyond the table on KDD Census-Income), stores a pickle instead of JSON, and replaces no check below.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LARGEST = 1e38  # numbers up to this size, and the difference of two of them, f
 # Text with more distinct values than both limits is taken for names or free text, unless declared categorical.
 _FEW_VALUES = 20
 _ROWS_PER_VALUE = 5
-# Text is taken for numbers with mistakes if this share of it can be read as numbers: always, or if many are distinct.
+# Shares of values that read as numbers from which a text column counts as numbers with mistakes.
 _NEARLY_ALL = 0.9
-_MOST = 0.5
+_MOST = 0.5  # if the column has many distinct values
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|uuid|key|index|row|nr|no|number)|Unnamed: 0", re.IGNORECASE)
 
 
@@ -105,7 +105,7 @@ class TableEncoding:
         missing: Missing,
         missing_values: Sequence[Value],
     ) -> TableEncoding:
-        """The encoding that suits a table.
+        """Choose the encoding of a table.
 
         Args:
             table: The columns that are to be inputs.
@@ -120,7 +120,7 @@ class TableEncoding:
 
     @property
     def input_names(self) -> list[str]:
-        """Names of the inputs: a column's, or ``column=category``."""
+        """Names of the inputs: ``column`` or ``column=category``."""
         return [name for column in self.columns for name in column.input_names]
 
     @property
@@ -185,7 +185,7 @@ class _Absent:
         self._numbers = [key for key in keys if isinstance(key, float)]
 
     def clear(self, column: Series[Any]) -> Series[Any]:
-        """The column with these values missing; the rest of a text column may turn out to be numbers."""
+        """Mark these values as missing; a text column becomes numeric if all its other values are numbers."""
         import pandas
 
         if not self._texts:

@@ -61,7 +61,9 @@ def read_table(argument: str, path: Path, text_columns: Collection[str] = ()) ->
     except (ValueError, OSError, EOFError, ImportError) as error:
         kind = "a Parquet file" if separator is None else "a table"
         reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{file} cannot be read as {kind} ({reason}): repair it or save it anew.") from error
+        raise InputError(
+            f"{file} cannot be read as {kind} ({reason}): repair it or save it again."
+        ) from error
     table.columns = [str(name).strip() for name in table.columns]
     _check_names(file, table.columns.tolist())
     if len(table) == 0:

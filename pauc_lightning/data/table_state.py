@@ -24,8 +24,8 @@ class TableState:
 
     Attributes:
         encoding: How columns become inputs.
-        subtract: What is subtracted from each input, float32.
-        multiply: What the difference is multiplied by, float32.
+        subtract: Number to subtract from each input, float32.
+        multiply: Factor of the difference, float32.
         label: Name of the label column.
         label_values: The label's values as text.
         positive_values: The positive ones among them.
@@ -118,7 +118,7 @@ def _column_to_json(column: Column, subtract: list[float], multiply: list[float]
 
 
 def _column_from_json(content: Mapping[str, Any]) -> tuple[Column, list[float], list[float]]:
-    """The column, and what its inputs are shifted and multiplied by."""
+    """The column, and the shifts and factors of its inputs."""
     if content["kind"] == "number":
         number = NumberColumn(content["name"], content["middle"])
         return number, [content["subtract"]], [content["multiply"]]
@@ -132,7 +132,7 @@ def _column_from_json(content: Mapping[str, Any]) -> tuple[Column, list[float], 
 
 
 def standardisation(inputs: Tensor, train: Tensor, is_category: NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """What to subtract from each input, and what to multiply the difference by, both float32 of shape ``(inputs,)``.
+    """The number to subtract from each input and the factor of the difference, both float32 of shape ``(inputs,)``.
 
     Numbers get zero mean and unit variance in the training part. Categories stay 0 and 1. An input that is constant
     in the training part says nothing about other rows and becomes 0.

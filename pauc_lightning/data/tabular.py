@@ -137,7 +137,7 @@ class TabularLT(LongTailDataModule):
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the inputs: a column's, or ``column=category``."""
+        """Names of the inputs: ``column`` or ``column=category``."""
         return self.table_state.encoding.input_names
 
     def prediction_columns(self, index: NDArray[np.int64]) -> dict[str, Sequence[Any]]:
@@ -170,7 +170,7 @@ class TabularLT(LongTailDataModule):
 
     @cached_property
     def inputs(self) -> Tensor:
-        """The standardised inputs of all rows, which batches are slices of; they replace the raw ones in memory."""
+        """The standardised inputs of all rows, which replace the raw ones in memory; batches are slices of them."""
         raw = self.source.inputs
         assert isinstance(raw, Tensor)
         return self.table_state.standardise_(raw)
@@ -178,7 +178,7 @@ class TabularLT(LongTailDataModule):
     # ------------------------------------------------------------------ new data
 
     def training_state(self) -> dict[str, Any]:
-        """Columns, categories, scaling and label, besides what every data module keeps."""
+        """Add columns, categories, scaling and label to the state that every data module keeps."""
         return {**super().training_state(), **self.table_state.to_json()}
 
     def load_new(self, path: Path) -> NewData:

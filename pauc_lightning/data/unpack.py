@@ -53,7 +53,7 @@ def unpack(path: Path, place: Path, largest: int) -> None:
     """Unpack a tar or zip file into the new folder ``place``; it may contain only files and folders.
 
     Links, devices, paths that lead out of ``place``, contents of more than ``largest`` bytes and damaged archives
-    raise an :class:`InputError`. The caller must delete what was unpacked until then.
+    raise an :class:`InputError`. The caller must then delete the incomplete folder.
 
     Args:
         path: The archive.

@@ -62,7 +62,7 @@ def test_the_common_options_have_the_defaults_of_their_classes(capsys: pytest.Ca
             default = defaults[name.removeprefix(f"{prefix}.")]
             if isinstance(default, (int, float, str)):
                 assert f"(default: {default})" in said.split(f"--{name} ")[-1].split(" --")[0]
-    assert "--trainer.max_epochs INT Epochs to train, the warm-up included (default: 50)" in said
+    assert "--trainer.max_epochs INT Epochs to train, including the warm-up (default: 50)" in said
 
 
 def test_the_full_page_and_the_pages_of_classes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def test_an_interrupted_run_goes_on_with_the_printed_command(
     assert torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["global_step"] == 8
     said = capsys.readouterr().out
     assert f"Stopped by {signum.name}" in said
-    command = said[said.index("Go on with:") :].split()[3:]
+    command = said[said.index("Continue with:") :].split()[2:]
     assert command == ["pauc", "resume", "runs/parts/version_0"]
     main(command[1:])
     expected, got = (
@@ -97,7 +97,7 @@ def test_a_second_signal_stops_at_once(capsys: pytest.CaptureFixture[str]) -> No
         fit("parts", *stopped_at(7, signal.SIGINT, times=2))
     assert stopped.value.code == 128 + signal.SIGINT
     said = capsys.readouterr().out
-    assert "Go on with:  pauc resume runs/parts/version_0" in said
+    assert "Continue with:  pauc resume runs/parts/version_0" in said
     last = torch.load("runs/parts/version_0/checkpoints/last.ckpt", weights_only=True)
     assert last["global_step"] == 5  # that of the last epoch's end: step 7 had begun
 
