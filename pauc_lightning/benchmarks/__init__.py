@@ -1,1 +1,5 @@
-"""Commands that print the numbers a reader could doubt."""
+"""``pauc benchmark NAME``: measurements that verify the project's claims on any machine.
+
+``startup`` (imports and help pages), ``data`` (loading), ``loss``, ``step`` (a training step), ``metric``, and
+``resume`` (runs killed at random). ``command`` dispatches to them.
+"""

@@ -29,12 +29,12 @@ def main(argv: Sequence[str]) -> None:
                 "Benchmarks:",
                 *(f"  {name:<{width}}  {_description(name)}" for name in NAMES),
                 "",
-                "`pauc benchmark NAME --help` shows the options of one of them.",
+                "`pauc benchmark NAME --help` shows its options.",
             ]
         ),
         usage="pauc benchmark NAME [options]",
     )
-    parser.add_argument("name", choices=NAMES, metavar="NAME", help="which one to run")
+    parser.add_argument("name", choices=NAMES, metavar="NAME", help="the benchmark to run")
     parser.add_argument("options", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     importlib.import_module(f"{benchmarks.__name__}.{arguments.name}").main(arguments.options)

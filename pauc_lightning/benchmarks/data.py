@@ -53,7 +53,7 @@ class _RandomTable(LongTailDataModule):
 
 
 class _PILDataset(Dataset[tuple[Tensor, int, int]]):
-    """The same images in the usual way: each is a PIL image that goes through torchvision's transforms."""
+    """The same images loaded conventionally: one PIL image at a time through torchvision's transforms."""
 
     def __init__(self, images: Tensor, targets: Tensor) -> None:
         from torchvision import transforms
@@ -87,12 +87,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         "images": (15_000, 100, "images; 0.7 of them are for training"),
         "size": (32, 8, "height and width of the images"),
         "batch_size": (1024, 1, "images per batch"),
-        "workers": (os.cpu_count(), 0, "worker processes of the usual way for images"),
+        "workers": (os.cpu_count(), 0, "worker processes that load images one by one"),
         "rows": (200_000, 200, "rows of the table; 0.7 of them are for training"),
         "columns": (40, 1, "columns of the table"),
         "row_batch_size": (512, 2, "rows per batch"),
         "threads": (1, 1, "torch's threads in this process; 1 compares core by core"),
-        "repeats": (5, 1, "epochs of each way"),
+        "repeats": (5, 1, "epochs to time"),
     }
     for name, (default, _, text) in integers.items():
         parser.add_argument(f"--{name}", type=int, default=default, help=text)

@@ -35,14 +35,14 @@ LOSSES: dict[str, Callable[[int], Loss]] = {
         0.3, 0.7, prior=0.5, weights="ascent", train_size=n
     ),
 }
-"""What is timed: for a batch of n instances, the loss that each line of the table names."""
+"""The losses to time, by their names in the table; each takes the number of instances n."""
 
 
 def measure(sizes: Sequence[int], repeats: int, device: torch.device) -> dict[str, list[float]]:
     """Median seconds of loss and gradient, without the network: for every loss one value per batch size.
 
-    Half of the instances are positives. Losses and sizes take turns in every repeat, so that whatever else the
-    machine does disturbs all alike.
+    Half of the instances are positives. Losses and sizes take turns in every repeat, so that other work on
+    the machine disturbs all alike.
     """
     runs: list[tuple[str, Loss, tuple[Tensor, Tensor, Tensor], list[float]]] = []
     generator = torch.Generator().manual_seed(0)
@@ -68,7 +68,7 @@ def measure(sizes: Sequence[int], repeats: int, device: torch.device) -> dict[st
 
 
 def _time(loss: Loss, batch: tuple[Tensor, Tensor, Tensor]) -> float:
-    """Seconds of one evaluation with gradient, the gradients' memory being free beforehand as after a step."""
+    """Seconds of one evaluation with gradient; old gradients are freed first, as after a step."""
     batch[0].grad = None
     if isinstance(loss, torch.nn.Module):
         loss.zero_grad()

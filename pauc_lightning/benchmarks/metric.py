@@ -111,7 +111,7 @@ def _contender(name: str, max_fpr: float) -> Callable[[np.ndarray, np.ndarray], 
 
 
 def _peak_megabytes() -> float:
-    """Return the peak of this process' resident memory."""
+    """Return the peak of this process's resident memory."""
     status = Path("/proc/self/status")
     if status.exists():  # Linux, where getrusage() starts from the parent's peak
         return float(status.read_text().split("VmHWM:")[1].split()[0]) / 1e3

@@ -141,7 +141,7 @@ def _start(arguments: Sequence[str], log: Path) -> int:
         os.dup2(output, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         torch.set_num_threads(1)
-        sys.argv[1:] = arguments  # from which Lightning starts the second process
+        sys.argv[1:] = arguments  # Lightning starts the second process from these
         from pauc_lightning.cli import main
 
         main(arguments)
@@ -215,7 +215,7 @@ def _chain(number: int, setting: str, folder: Path, seconds: float, most_kills: 
         moment = chance.uniform(0.3, 1.0) * seconds if len(chain.signals) < most_kills else None
         ended = _finish(_start(_command(setting, folder), folder / "log.txt"), moment, kind)
         if ended.status == 0 and not chain.signals:
-            shutil.rmtree(folder / "run")  # it was too fast, so nothing has been shown
+            shutil.rmtree(folder / "run")  # finished before the kill, so it proves nothing
             seconds *= 0.8
             continue
         if ended.status == 0:
@@ -247,7 +247,7 @@ def run_chains(folder: Path, chains: int, most_kills: int, seed: int) -> list[Ch
 
 
 def report(chains: Sequence[Chain]) -> str:
-    """Return the table and the line that sums it up."""
+    """Return the table and its summary line."""
     lines = [f"{'chain':>5}  {'setting':<30}  {'killed by':<24}  identical"]
     for chain in chains:
         verdict = "yes" if not chain.differences else f"NO: {', '.join(chain.differences[:3])}"

@@ -18,12 +18,12 @@ TORCH, LIGHTNING = "import torch", "import lightning.pytorch.cli"
 
 
 class Start(NamedTuple):
-    """Something that a fresh interpreter does.
+    """Code for a fresh interpreter.
 
     Attributes:
-        name: What a reader calls it.
-        code: What the interpreter runs.
-        reference: The name of what it is compared with.
+        name: Its name in the table.
+        code: The code to run.
+        reference: The name of the entry that it is compared with.
     """
 
     name: str
@@ -60,7 +60,7 @@ STARTS = (
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the CPU time of fresh processes, and its ratio to importing torch or Lightning."""
     parser = PlainParser(prog="pauc benchmark startup", description=main.__doc__)
-    parser.add_argument("--repeats", type=int, default=5, help="processes of each; the median counts")
+    parser.add_argument("--repeats", type=int, default=5, help="processes per entry; the median counts")
     repeats = parser.parse_args(argv).repeats
     if repeats < 1:
         raise InputError(f"`--repeats` must be at least 1, got {repeats}.")
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def measure(starts: Sequence[Start], repeats: int) -> dict[str, float]:
     """Median seconds of user and system time for each start, in fresh processes that take turns.
 
-    One round before the first that counts fills the caches of the file system.
+    An uncounted first round fills the caches of the file system.
     """
     seconds: dict[str, list[float]] = {start.name: [] for start in starts}
     rounds = [(turn, start) for turn in range(repeats + 1) for start in starts]

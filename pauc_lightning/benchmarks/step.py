@@ -6,11 +6,11 @@ CPU time is measured; on an accelerator, the time that passes.
 
 The plain loop draws a batch, clears the gradients, evaluates, clips where the method clips, and steps. `pauc fit` does
 the same through Lightning's Trainer with the callbacks, checks and logs of every run (one log in ten steps), without
-the progress bar and the figures. "empty" is Lightning alone: a module that does nothing but the plain step for
+the progress bar and the figures. "empty" is Lightning alone: a module whose step is the plain step for
 cross-entropy. "loading" is the share of the step that is spent on fetching its batch.
 
-ASGDA evaluates the gradient twice per step ("rho < 1"), or once where its estimators forget everything ("rho = 1", as
-in the methods' settings).
+ASGDA evaluates the gradient twice per step ("rho < 1"), or once where its estimators keep nothing of the past
+("rho = 1", the methods' default).
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def measure(
     def module() -> LightningModule:
         settings = {"warmup_epochs": 0, "prior": data.prior, "input_shape": data.input_shape}
         backbone = network()
-        backbone(torch.zeros(2, *data.input_shape))  # lazy layers take their sizes
+        backbone(torch.zeros(2, *data.input_shape))  # lets lazy layers take their sizes
         return METHODS[name](backbone=backbone, **settings)
 
     def now() -> float:
@@ -206,7 +206,9 @@ def measure(
             accelerator={"cuda": "gpu"}.get(device.type, device.type),
             devices=1 if device.index is None or device.type == "cpu" else [device.index],
             max_epochs=-1,
-            max_steps=steps + LOG_INTERVAL + 1,  # the first ones do not count, and the last one has no end
+            max_steps=steps
+            + LOG_INTERVAL
+            + 1,  # the first steps are not counted, and the end of the last is not seen
             logger=RunLogger(Path(folder)),
             log_every_n_steps=LOG_INTERVAL,
             callbacks=[GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), stopwatch]
@@ -242,7 +244,7 @@ def _median_of_blocks(seconds: Sequence[float]) -> float:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hide what Lightning says about itself."""
+    """Hide Lightning's messages about itself."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.ERROR)

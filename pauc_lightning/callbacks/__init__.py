@@ -1,4 +1,9 @@
-"""Callbacks: checkpoints, figures, predictions, collapse warnings and graceful stops."""
+"""Lightning callbacks.
+
+- A run's state: ``checkpoint`` with ``position``, ``preprocessing``, ``interruption`` (Ctrl-C and SIGTERM).
+- Its progress: ``progress`` (the live line), ``collapse`` (warnings).
+- Its results: ``figures`` with ``evaluation_scores``, ``predictions``.
+"""
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor

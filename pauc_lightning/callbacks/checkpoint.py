@@ -40,8 +40,8 @@ class RunCheckpoint(ModelCheckpoint):
     Args:
         monitor: Metric that decides which model is best.
         mode: Whether the largest ("max") or the smallest ("min") value is best.
-        every_n_train_steps: Write last.ckpt also after this number of optimizer steps; null for once per epoch.
-        dirpath: Directory of the checkpoints; left out, <run>/checkpoints.
+        every_n_train_steps: Also write last.ckpt after every so many optimizer steps; null writes it once per epoch.
+        dirpath: Directory of the checkpoints; null means <run>/checkpoints.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RunCheckpoint(ModelCheckpoint):
 
     @property
     def state_key(self) -> str:
-        """The name of this callback's state in a checkpoint; without the interval, which a resumed run may change."""
+        """The key of this callback's state in a checkpoint; without the interval, which may change on resuming."""
         return self._generate_state_key(monitor=self.monitor, mode=self.mode)
 
     # ------------------------------------------------------------------ when to save
@@ -153,10 +153,10 @@ class RunCheckpoint(ModelCheckpoint):
         if trainer.is_global_zero:
             try:
                 self._save_last(trainer, wait_for_others=False)
-            except InputError as error:  # a full disk may be what ended the run
+            except InputError as error:  # perhaps a full disk ended the run
                 rank_zero_warn(f"The state at the interruption is lost: {error}")
 
-    # ------------------------------------------------------------------ what is saved
+    # ------------------------------------------------------------------ contents
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]

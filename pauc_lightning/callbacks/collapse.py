@@ -22,7 +22,7 @@ _SMALLER_STEPS = (
 
 
 class Collapse(NamedTuple):
-    """A collapse that was warned of: the step, and what was seen there."""
+    """The step and the description of a collapse."""
 
     step: int
     what: str
@@ -31,19 +31,20 @@ class Collapse(NamedTuple):
 class CollapseMonitor(Callback):
     """Warns when scores are no longer finite, when they no longer rank anything, or when variables stay at a bound.
 
-    A network that has not learned to rank yet has not collapsed, and small batches sometimes rank badly. An AUC at
-    chance therefore counts in training only after one that was clearly above chance, and only if it lasts; on the
-    validation part of a run that never ranked well it must last longest.
+    A network that has not yet learned to rank has not collapsed, and small batches sometimes rank badly. In training,
+    an AUC at chance therefore counts only if it lasts and an earlier one was clearly above chance. On the validation
+    part it also counts if no earlier one was, but it must last longer.
 
-    Training batches are looked at when the loggers write (``log_every_n_steps``) and before each validation. `pauc`
+    Training batches are examined when the loggers write (``log_every_n_steps``) and before each validation. `pauc`
     adds this callback to every run; in Python write ``Trainer(callbacks=[CollapseMonitor()])``.
 
     Args:
-        constant_patience: How many looks in a row may see constant scores.
-        unranked_patience: How many looks in a row may see positives rank no higher than negatives, after better ones.
-        validation_patience: How many validations in a row may be at chance if an earlier one was clearly above it, and
-            if none was.
-        bound_patience: How many looks in a row a variable may spend at its bound.
+        constant_patience: Examined batches in a row that may have constant scores.
+        unranked_patience: Examined batches in a row, after better ones, in which positives may rank no higher than
+            negatives.
+        validation_patience: Validations in a row that may be at chance: if an earlier one was clearly above, and if
+            none was.
+        bound_patience: Examined batches in a row for which a variable may stay at its bound.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class CollapseMonitor(Callback):
 
     def _start(self) -> None:
         self.collapses: list[Collapse] = []
-        """The collapses that the run was warned of."""
+        """The collapses for which a warning was given."""
         self._has_ranked_training = self._has_ranked_validation = False
         self._last_step = -1
         self._times_in_a_row: Counter[str] = Counter()
@@ -69,7 +70,7 @@ class CollapseMonitor(Callback):
         self._last_batch: tuple[Tensor, Tensor] | None = None
         self._validated_counts = torch.zeros(2)
 
-    # ------------------------------------------------------------------ when to look
+    # ------------------------------------------------------------------ when to examine
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Forget an earlier fit; a resumed one then loads its state."""
@@ -79,14 +80,14 @@ class CollapseMonitor(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Look at the batch if the loggers write."""
+        """Examine the batch if the loggers write."""
         self._last_batch = outputs["scores"], outputs["target"]
         every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
         if every > 0 and trainer.global_step % every == 0:
             self._look_at_last_batch(trainer, pl_module)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Look at the latest training batch, before the metrics refuse scores that are not finite."""
+        """Examine the latest training batch, before the metrics refuse scores that are not finite."""
         self._validated_counts = torch.zeros(2, device=pl_module.device)
         if self._is_part_of_training(trainer):
             self._look_at_last_batch(trainer, pl_module)
@@ -105,7 +106,7 @@ class CollapseMonitor(Callback):
         self._validated_counts += torch.stack([n_pos, len(outputs["target"]) - n_pos])
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Look at the AUC of the validation part."""
+        """Examine the AUC of the validation part."""
         auc = trainer.callback_metrics.get("val/auc")
         if not self._is_part_of_training(trainer) or auc is None:
             return
@@ -127,10 +128,10 @@ class CollapseMonitor(Callback):
                 self.look_at_start(pl_module.start_ranking)
         self.look(trainer.global_step, *self._last_batch, at_bound)
 
-    # ------------------------------------------------------------------ what is a collapse
+    # ------------------------------------------------------------------ criteria
 
     def look(self, step: int, scores: Tensor, target: Tensor, at_bound: Mapping[str, Tensor]) -> None:
-        """Judge one training batch, the first time it is shown; waits for the device.
+        """Examine a training batch, once; waits for the device.
 
         Args:
             step: The step, for the message.
@@ -158,12 +159,12 @@ class CollapseMonitor(Callback):
             self._warn(
                 step,
                 "bounds",
-                f"{' and '.join(stuck)} sat at the bound for {self.bound_patience} looks in a row. Lower its step "
-                "size, raise `omega`, or warm up longer so that it starts near its optimum.",
+                f"{' and '.join(stuck)} stayed at the bound in {self.bound_patience} examined batches in a row. Lower "
+                "its step size, raise `omega`, or warm up longer so that it starts near its optimum.",
             )
 
     def look_at_start(self, ranking: Ranking) -> None:
-        """Take note of how well the network ranked the training set before the method's first step."""
+        """Remember how well the network ranked the training set before the method's first step."""
         self._has_ranked_training |= ranking.is_clearly_above_chance
 
     def look_at_validation(self, step: int, ranking: Ranking) -> None:
@@ -192,7 +193,7 @@ class CollapseMonitor(Callback):
     def _look_at_ranking(self, step: int, ranking: Ranking) -> None:
         is_unranked = self._has_ranked_training and ranking.auc <= 0.5
         if self._has_lasted("unranked", is_unranked, self.unranked_patience):
-            self._warn_of_ranking(step, f"in the last {self.unranked_patience} batches looked at", ranking)
+            self._warn_of_ranking(step, f"in the last {self.unranked_patience} examined batches", ranking)
         self._has_ranked_training |= ranking.is_clearly_above_chance
 
     def _warn_of_ranking(self, step: int, where: str, ranking: Ranking) -> None:
@@ -210,7 +211,7 @@ class CollapseMonitor(Callback):
 
     def _warn(self, step: int, kind: str, message: str) -> None:
         if kind == "bounds" and "ranking" in self._has_warned:
-            return  # where nothing is ranked, variables at their bounds are no news
+            return  # without a ranking, variables at their bounds add no information
         if kind not in self._has_warned:
             self._has_warned.add(kind)
             self.collapses.append(Collapse(step, message.split(". ")[0]))
@@ -219,7 +220,7 @@ class CollapseMonitor(Callback):
     # ------------------------------------------------------------------ resuming
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what has been seen so far, so that a resumed run does not forget a collapse or warn of it again."""
+        """Return the observations so far, so that a resumed run neither forgets a collapse nor repeats its warning."""
         return {
             "collapses": [list(collapse) for collapse in self.collapses],
             "has_ranked": [self._has_ranked_training, self._has_ranked_validation],
@@ -229,7 +230,7 @@ class CollapseMonitor(Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue with what the interrupted run had seen."""
+        """Continue with the observations of the interrupted run."""
         self.collapses = [Collapse(*collapse) for collapse in state_dict["collapses"]]
         self._has_ranked_training, self._has_ranked_validation = state_dict["has_ranked"]
         self._last_step = state_dict["last_step"]

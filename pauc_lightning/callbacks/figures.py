@@ -47,7 +47,9 @@ class EvaluationFigures(EvaluationScores):
         self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
     ) -> None:
         """Draw and save the figures, on one rank."""
-        directory = Path(trainer.log_dir or trainer.default_root_dir) / "figures"  # asks all ranks
+        directory = (
+            Path(trainer.log_dir or trainer.default_root_dir) / "figures"
+        )  # a collective: all ranks must call it
         if not trainer.is_global_zero:
             return
         from pauc_lightning import plotting  # matplotlib is slow to import

@@ -8,8 +8,7 @@ them when it resumes. It is wrong in these cases, which the tests of this module
 - with ``max_steps``, a run resumed between two epochs counts as resumed within one, and the loggers' clock jumps;
 - a checkpoint saved after a step but before the validation due there is resumed without that validation.
 
-So a checkpoint does not store the counters as they are. They are read as a :class:`Position`, and counters that
-Lightning interprets correctly are stored instead.
+Checkpoints therefore store counters that Lightning interprets correctly, computed from the :class:`Position`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Position(NamedTuple):
     """A place between two optimizer steps of a run.
 
     Attributes:
-        epochs: Number of complete epochs, validation included.
+        epochs: Number of complete epochs, including their validation.
         batches: Number of batches done in the next epoch; 0 if it has not begun.
         total_batches: Number of batches done since the run began.
         validation_is_pending: Whether a validation is due here and has not ended.

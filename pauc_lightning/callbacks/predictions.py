@@ -27,8 +27,8 @@ class PredictionWriter(Callback):
     The columns are `index`, `label` (1 positive, 0 negative) and `score`. With this project's data modules the
     index is the row in the user's file, counted from 0, and further columns follow it: the `file` of an image, the
     identifier of a table's row. Other data modules may identify their samples by a method
-    ``prediction_columns(index)``, which gets the batches' indices as an int64 array and returns the columns; without it
-    the index is that of the batches.
+    ``prediction_columns(index)``, which gets the batches' indices as an int64 array and returns the columns; without
+    it, `index` is the batches' own.
 
     Args:
         filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
@@ -108,7 +108,9 @@ class PredictionWriter(Callback):
         rank_zero_info(f"Wrote {len(index)} predictions ({', '.join(columns)}) to {path}")
 
     def _path(self, trainer: Trainer) -> Path:
-        return Path(trainer.log_dir or trainer.default_root_dir) / self.filename  # asks all ranks
+        return (
+            Path(trainer.log_dir or trainer.default_root_dir) / self.filename
+        )  # a collective: all ranks must call it
 
 
 def _sample_columns(trainer: Trainer, index: Tensor) -> Mapping[str, Sequence[Any]]:

@@ -1,4 +1,4 @@
-"""Keep with a run how its data became inputs, and compare later data with it."""
+"""Stores the preprocessing of a run's data, and compares later data with it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pauc_lightning.data.preprocessing import FILE_NAME, load_preprocessing, sav
 from pauc_lightning.data.table_reader import few
 from pauc_lightning.errors import InputError
 
-# The fraction of positives depends on the number of processes; identifiers are no inputs.
+# Not compared: the fraction of positives, which depends on the number of processes, and identifiers.
 _MAY_DIFFER = ("prior", "id_column")
 
 
 class PreprocessingKeeper(Callback):
-    """Writes to the run's directory how data become inputs, and refuses data that would become inputs differently.
+    """Stores the preprocessing of the data in the run's directory, and refuses data that would be treated differently.
 
     Training writes `preprocessing.json`. Every command that starts from a checkpoint of that run and reads the training
-    data again (a resumed training, a test, a prediction of a part) compares with it: a changed file would be divided
+    data again (a resumed training, a test, a prediction of a part) compares with it: a changed file would be split
     and standardised differently than in training.
     """
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Compare with the resumed run, or write the file of a new run."""
         self._compare_with_run(trainer)
-        folder = trainer.log_dir  # asks all ranks
+        folder = trainer.log_dir  # a collective: all ranks must call it
         data = _data_of(trainer)
         if data is None or folder is None or not trainer.loggers or not trainer.is_global_zero:
             return
@@ -69,7 +69,7 @@ def _run_of(checkpoint: object) -> Path | None:
 
 
 def _compare(saved: dict[str, Any], current: dict[str, Any], path: Path) -> None:
-    """Refuse data that would become other inputs, and name what differs."""
+    """Refuse data that give different inputs, and name the differences."""
     different = [key for key in saved if key not in _MAY_DIFFER and saved[key] != current.get(key)]
     if not different:
         return

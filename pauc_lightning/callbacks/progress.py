@@ -21,15 +21,15 @@ from rich.progress import (
 from pauc_lightning.durations import in_words
 
 _REFRESH_SECONDS = 0.2
-"""Between two refreshes of the live line; in between, a step costs one look at the clock."""
+"""Seconds between refreshes of the live line; in between, a step only reads the clock."""
 _LINE_SECONDS = 10.0
-"""At least so long between two lines where there is no terminal, such as in a file or in CI."""
+"""Least number of seconds between two plain lines, for output to a file or in CI."""
 
 
 class RunProgress(ProgressBar):
-    """Shows what runs now, how far it is, the latest loss and validation value, and the time left.
+    """Shows the current stage, its progress, the latest loss and validation value, and the time left.
 
-    The bar counts the steps of the whole training, so the time left is that of the run, not of the epoch. It is
+    The bar counts the steps of the whole training, so the time left refers to the run, not to the epoch. It is
     estimated from the speed of the last half minute, validations included.
     """
 
@@ -65,7 +65,7 @@ class RunProgress(ProgressBar):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Count the step, now and then."""
+        """Update the line if it is due."""
         self._show(trainer, pl_module)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -96,7 +96,7 @@ class RunProgress(ProgressBar):
     def on_validation_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any
     ) -> None:
-        """Count a batch, unless training is what is counted."""
+        """Count a batch, except during training."""
         if trainer.state.fn == "fit":
             self._show(trainer, pl_module)
         else:
@@ -165,7 +165,7 @@ class RunProgress(ProgressBar):
             self._next = time.monotonic() + _REFRESH_SECONDS
 
     def _show(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Update the line of training, if it was not updated just now."""
+        """Update the line of training, unless that was done just before."""
         if self._progress is None or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _REFRESH_SECONDS
@@ -178,7 +178,7 @@ class RunProgress(ProgressBar):
         )
 
     def _print_line(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """A line about the epoch, if the last one is some time ago."""
+        """Print a line about the epoch, unless the last one is recent."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -192,7 +192,7 @@ class RunProgress(ProgressBar):
 
 
 def _position(trainer: Trainer, pl_module: LightningModule) -> str:
-    """What is trained now, and in which epoch."""
+    """The epoch, and the objective that is trained in it."""
     is_warm_up = trainer.current_epoch < getattr(pl_module, "warmup_epochs", 0)
     what = "warm-up" if is_warm_up else type(pl_module).__name__
     most = trainer.max_epochs
@@ -201,13 +201,13 @@ def _position(trainer: Trainer, pl_module: LightningModule) -> str:
 
 
 def _values(trainer: Trainer) -> str:
-    """The latest values that the method wants to be seen."""
+    """The latest values that the method puts on the progress bar."""
     metrics = trainer.progress_bar_metrics
     return ", ".join(f"{name} {float(value):.4f}" for name, value in metrics.items())
 
 
 def _total_steps(trainer: Trainer) -> int | None:
-    """The steps of the whole training, if that is known; ``estimated_stepping_batches`` would build a new loader."""
+    """The steps of the whole training, if known; ``estimated_stepping_batches`` would build a new loader."""
     limits = [trainer.max_steps] if trainer.max_steps > 0 else []
     batches, epochs = trainer.num_training_batches, trainer.max_epochs
     if epochs is not None and epochs > 0 and isinstance(batches, int):

@@ -36,7 +36,7 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
         first_step: The step from which the run was resumed; 0 for a new run.
         is_tested: Whether the best model has been tested already.
     """
-    directory = relative(trainer.log_dir or ".")  # asks all ranks
+    directory = relative(trainer.log_dir or ".")  # a collective: all ranks must call it
     checkpoint = trainer.checkpoint_callback
     if not trainer.is_global_zero or not isinstance(checkpoint, RunCheckpoint):
         return
@@ -91,7 +91,7 @@ def after_evaluation(
         for key, value in trainer.callback_metrics.items()
         if key.startswith(f"{part}/")
     }
-    directory = Path(trainer.log_dir or ".")  # asks all ranks
+    directory = Path(trainer.log_dir or ".")  # a collective: all ranks must call it
     if not trainer.is_global_zero or not metrics:
         return
     regions = {region.name: region for region in model.reported_regions()}

@@ -18,7 +18,7 @@ class RunConfig(SaveConfigCallback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Write config.yaml atomically on the main process; a resumed run's file is replaced only when it trains."""
-        directory = trainer.log_dir  # asks all ranks
+        directory = trainer.log_dir  # a collective: all ranks must call it
         if self.already_saved or directory is None or (stage == "predict" and not trainer.loggers):
             return
         self.already_saved = True

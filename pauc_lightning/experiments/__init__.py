@@ -1,7 +1,8 @@
 """Comparisons: many runs, one table and one figure.
 
-- What is asked for: ``cells``, ``plan``, ``commands``.
-- The books: ``directory``, ``outcome``.
+- Entry point of ``pauc compare``: ``compare``.
+- The request: ``plan`` (options), ``cells`` (the trainings), ``commands`` (their ``pauc fit`` commands).
+- Bookkeeping: ``directory``, ``outcome``.
 - Running: ``comparison``, ``inner_run``, and the callbacks in ``record`` with ``live``.
 - The display: ``board``, ``display``, ``timing``.
 - The results: ``table``, ``report``, ``training_part``.

@@ -1,4 +1,4 @@
-"""How far a comparison is: the state that every display shows."""
+"""The progress of a comparison: the state that every display shows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Finished:
 
     Args:
         cell: The cell.
-        outcome: Its outcome; that of a warm-up has no value.
+        outcome: Its outcome; a warm-up has no value.
         seconds: How long it took.
-        warnings: What it warned of for the first time.
+        warnings: Warnings that no earlier cell gave.
     """
 
     cell: Cell
@@ -41,7 +41,7 @@ class Finished:
 
 
 class Board:
-    """Keeps what is done, what runs and what remains.
+    """Keeps track of the finished, running and remaining cells.
 
     Args:
         plan: The comparison.
@@ -70,16 +70,16 @@ class Board:
         self._started = self._cell_started = clock()
 
     def start(self, cell: Cell) -> None:
-        """Take note that a cell starts."""
+        """Record that a cell starts."""
         self.running, self.progress = cell, None
         self._cell_started = self._clock()
 
     def update(self, progress: Progress) -> None:
-        """Take note of how far the running cell is."""
+        """Record the progress of the running cell."""
         self.progress = progress
 
     def finish(self, outcome: Outcome, warnings: Sequence[str] = ()) -> Finished:
-        """Take note that the running cell has ended."""
+        """Record that the running cell has ended."""
         cell = self.running
         assert cell is not None
         done = Finished(cell, outcome, self._clock() - self._cell_started, tuple(warnings))
@@ -108,12 +108,12 @@ class Board:
 
     @property
     def table(self) -> Table:
-        """The table of what is known so far."""
+        """The table of the results so far."""
         plan = self.plan
         return Table(plan.methods, plan.regions, plan.seeds, self.outcome, plan.baseline)
 
     def outcome(self, run: Run) -> Outcome:
-        """The outcome of a run; an empty one while it is not known."""
+        """The outcome of a run; empty until it is known."""
         return self._outcomes.get(run, Outcome())
 
     @property

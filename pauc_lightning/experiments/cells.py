@@ -1,4 +1,4 @@
-"""The cells of a comparison: the trainings that it consists of."""
+"""The cells of a comparison: its trainings."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def fit_arguments(plan: Plan, cell: Cell, start: Path | None) -> list[str]:
         start: The checkpoint that a run starts from; None for initial weights.
 
     Returns:
-        The arguments of ``pauc``. The comparison's own come last, so that they hold.
+        The arguments of ``pauc``. The comparison's own come last, so that they win.
     """
     own = [
         f"--run_dir={plan.out}",

@@ -10,7 +10,7 @@ from pauc_lightning.experiments.plan import parse
 
 
 def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
-    """Run what is missing, then print and save the table and the figure.
+    """Train the missing runs, then print and save the table and the figure.
 
     Args:
         argv: The command's options.
@@ -21,6 +21,6 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
         Comparison,
     )  # loads Lightning, which the help does not need
 
-    # As the user typed it, if it was typed: the options have paths in place of the configs' names.
+    # Prefer the command as typed: in the options, paths have replaced the configs' names.
     typed = sys.argv[1:] if sys.argv[1:2] == ["compare"] else ["compare", *argv]
     Comparison(plan, run_pauc, command=shlex.join(["pauc", *typed])).run()

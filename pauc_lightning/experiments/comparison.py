@@ -1,4 +1,4 @@
-"""Running a comparison: every cell that is missing, one after another."""
+"""Runs a comparison: all missing cells, one after another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Comparison:
     """Carries out a plan; finished runs are not repeated.
 
     Args:
-        plan: What is to be compared.
+        plan: The comparison.
         run_pauc: The ``pauc`` command, called with its arguments.
         command: The command that continues this comparison.
     """
@@ -41,7 +41,7 @@ class Comparison:
         self.directory = ComparisonDirectory(plan.out)
         self._run_pauc = InnerRuns(run_pauc)
         self._command = command
-        # The stream of now, because the runs' output is captured. A pipe is no terminal, whatever FORCE_COLOR says.
+        # Keep the current stream, because the runs' output is captured. A pipe is no terminal, even with FORCE_COLOR.
         self._console = Console(file=sys.stdout, force_terminal=sys.stdout.isatty(), highlight=False)
         self._failures: dict[Cell, str] = {}
         self._warm_up_checkpoints: dict[WarmUp, Path] = {}
@@ -79,7 +79,7 @@ class Comparison:
         return self._results()
 
     def _check_options(self, missing: Sequence[Cell]) -> None:
-        """Let ``pauc fit`` read its options, once for each method, and reject what it rejects."""
+        """Let ``pauc fit`` check the options once for each method, and reject those that it rejects."""
         for method in dict.fromkeys(cell.method for cell in missing):
             try:
                 printed = self._run_pauc(print_config_arguments(self.plan, method))
@@ -161,7 +161,7 @@ class Comparison:
         curves = {run: curve for run, folder in finished.items() if (curve := read_curve(folder))}
         on_train: dict[Run, dict[str, float]] = {}
         if self.plan.train_part:
-            with self._console.status("Evaluating on the training part ..."):  # nothing but on a terminal
+            with self._console.status("Evaluating on the training part ..."):  # shown on a terminal only
                 on_train = {run: self._on_training_part(run, finished.get(run)) for run in self.plan.runs}
         return Results(
             self.plan,
@@ -191,7 +191,7 @@ class Comparison:
         if count:
             yield f"roc.png leaves out {count} runs of an earlier version, which kept no ROC curve."
 
-    # ------------------------------------------------------------------ words
+    # ------------------------------------------------------------------ messages
 
     def _print(self, results: Results, files: Sequence[Path]) -> None:
         console = self._console

@@ -1,4 +1,4 @@
-"""The books of a comparison: which runs its directory holds, and whether they belong to the plan."""
+"""The directory of a comparison: which runs it holds, and whether they belong to the plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pauc_lightning.files import write_text
 _RESULTS = "test_metrics.json"
 _LAST = Path("checkpoints/last.ckpt")
 _LOCK_SECONDS = 10
-"""Longer than the data-loading workers of a killed process live (5 s), which hold its lock as well."""
+"""Seconds to wait for the lock: the data-loading workers of a killed process hold it for up to 5 s."""
 
 
 class ComparisonDirectory:
@@ -43,7 +43,7 @@ class ComparisonDirectory:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other comparisons out of the directory; the system ends the hold of a process that is killed.
+        """Lock the directory against other comparisons; the system releases the lock if the process is killed.
 
         Raises:
             InputError: If another process holds the directory, or it cannot be created.
@@ -60,11 +60,11 @@ class ComparisonDirectory:
             lock.acquire(timeout=_LOCK_SECONDS)
         except Timeout:
             raise InputError(
-                f"`--out {self.path}` is in use by another `pauc compare`: wait until that has ended, or give "
+                f"`--out {self.path}` is in use by another `pauc compare`: wait until it has ended, or give "
                 "another --out."
             ) from None
         except (OSError, NotImplementedError):
-            pass  # no locks on this file system, or it is read-only, which the first file to be written reports
+            pass  # no locks on this file system, or it is read-only, which the first write reports
         try:
             yield
         finally:
@@ -93,14 +93,14 @@ class ComparisonDirectory:
         for path, has_runs in self._files_in_use(plan, has_any).items():
             if has_runs and texts.get(str(path)) != _text(path):
                 raise InputError(
-                    f"`--out {self.path}` holds runs made with another content of {path}, or with one that was not "
-                    f"noted. Give another --out, or undo the change (the old content, if known, is in {self._note})."
+                    f"`--out {self.path}` holds runs made with another version of {path}, or with an unrecorded "
+                    f"one. Give another --out, or undo the change (the old content, if known, is in {self._note})."
                 )
         for seed in plan.seeds if plan.warmup_epochs > 0 else ():
             self._check_warm_up(WarmUp(seed), plan)
 
     def write_note(self, plan: Plan) -> None:
-        """Write down the settings and the contents of the config files."""
+        """Record the settings and the contents of the config files."""
         texts = _read_json(self._note).get("files", {}) if self._note.is_file() else {}
         texts |= {str(path): _text(path) for path in self._files_in_use(plan, has_any=True)}
         write_text(self._note, json.dumps({**_settings(plan), "files": texts}, indent=2) + "\n")
@@ -204,11 +204,11 @@ class ComparisonDirectory:
         return None if folder is None else Record.read(folder)
 
     def log(self, cell: Cell) -> Path:
-        """The file for all that the cell's latest training said."""
+        """The file with the output of the cell's latest training."""
         return self.path / cell.name / "log.txt"
 
     def missing(self, plan: Plan) -> list[Cell]:
-        """List what has to be trained, in order: each warm-up before the runs that start from it."""
+        """List the cells to train in order, each warm-up before the runs that start from it."""
         missing: list[Cell] = []
         for seed in plan.seeds:
             runs = [run for run in plan.runs if run.seed == seed and self.finished(run) is None]

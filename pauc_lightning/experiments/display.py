@@ -1,4 +1,4 @@
-"""Showing a comparison while it runs: a live table on a terminal, a line per finished cell elsewhere."""
+"""Shows a comparison while it runs: a live table on a terminal, a line per finished cell elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PROBLEMS = 5
 
 
 class Display:
-    """Shows nothing: what processes other than the first do.
+    """Shows nothing, for processes other than the first; the base class of the displays.
 
     Args:
         board: The state to show.
@@ -31,7 +31,7 @@ class Display:
         self.board = board
 
     def __enter__(self) -> Display:
-        """Start to show."""
+        """Start the display."""
         return self
 
     def __exit__(
@@ -54,7 +54,7 @@ class LineDisplay(Display):
         return self
 
     def finished(self, done: Finished) -> None:
-        """Print the line, and what the cell warned of."""
+        """Print the line and the cell's warnings."""
         board = self.board
         took = in_words(done.seconds) + (f"; {board.left}" if board.left is not None else "")
         print(
@@ -66,7 +66,7 @@ class LineDisplay(Display):
 
 
 class LiveDisplay(Display):
-    """Draws the table that fills, the running cell and the time left, and redraws it in place.
+    """Draws the table so far, the running cell and the time left, and redraws them in place.
 
     Args:
         board: The state to show.
@@ -96,7 +96,7 @@ class LiveDisplay(Display):
         self._live.stop()
 
     def finished(self, done: Finished) -> None:
-        """Print what the cell warned of above the drawing."""
+        """Print the cell's warnings above the drawing."""
         for warning in done.warnings:
             self._live.console.print(Text(f"{done.cell.title} warns: {warning}", style="yellow"))
         self._live.refresh()
@@ -121,7 +121,7 @@ def rich_table(table: Table) -> RenderableType:
 
 
 class _Frame:
-    """The drawing of a board at the moment when it is drawn."""
+    """A drawing of the board's current state."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -157,7 +157,7 @@ class _Frame:
         return grid
 
     def _now(self) -> RenderableType:
-        """The running cell, and below it how far it is."""
+        """The running cell, and below it its progress."""
         cell, progress = self._board.running, self._board.progress
         if cell is None:
             return Text(

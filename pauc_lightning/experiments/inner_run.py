@@ -1,4 +1,4 @@
-"""One ``pauc`` command inside another: silent, with all that it says kept for a log file."""
+"""Runs one ``pauc`` command inside another: silently, with its output kept for a log file."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NOT_FOR_USERS = (PossibleUserWarning, DeprecationWarning, PendingDeprecationWar
 
 @dataclass(frozen=True)
 class Said:
-    """What a command said.
+    """The output of a command.
 
     Args:
-        text: All that it printed, logged and warned of.
+        text: Everything that it printed and logged, with its warnings.
         warnings: The warnings that a user should read. Collapses are not among them, because the table marks them.
     """
 
@@ -39,7 +39,7 @@ class RunFailed(Exception):
 
     Args:
         reason: Why, in a sentence.
-        said: What the command said, with the traceback if there is one.
+        said: The command's output, with the traceback if there is one.
         is_mistake: Whether the command rejected its arguments.
     """
 
@@ -54,7 +54,7 @@ class RunStopped(KeyboardInterrupt):
     """Raised when a command is interrupted.
 
     Args:
-        said: What the command said.
+        said: The command's output.
     """
 
     def __init__(self, said: Said) -> None:
@@ -63,7 +63,7 @@ class RunStopped(KeyboardInterrupt):
 
 
 class InnerRuns:
-    """Runs ``pauc`` commands in this process without a word.
+    """Runs ``pauc`` commands silently in this process.
 
     Args:
         run_pauc: The ``pauc`` command.
@@ -73,11 +73,11 @@ class InnerRuns:
         self._run_pauc = run_pauc
 
     def __call__(self, arguments: Sequence[str]) -> Said:
-        """Run a command and return what it said.
+        """Run a command and return its output.
 
         Raises:
             RunFailed: If it fails, whatever the reason.
-            RunStopped: If it was interrupted; Lightning ends the process then, which is prevented.
+            RunStopped: If it was interrupted; Lightning's attempt to end the process is prevented.
         """
         output = io.StringIO()
         caught: list[tuple[str, type[Warning]]] = []
@@ -114,7 +114,7 @@ def _for_users(caught: Sequence[tuple[str, type[Warning]]]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _captured(output: io.StringIO, caught: list[tuple[str, type[Warning]]]) -> Iterator[None]:
-    """Send what is printed, logged and warned of to ``output``, and the warnings to ``caught`` as well."""
+    """Send all printed text, logs and warnings to ``output``, and the warnings to ``caught`` as well."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [(logger.handlers, logger.propagate) for logger in loggers]
     for logger in loggers:
@@ -138,6 +138,6 @@ def _captured(output: io.StringIO, caught: list[tuple[str, type[Warning]]]) -> I
 
 
 def _error_sentence(output: str) -> str | None:
-    """Find the sentence that a command which rejected its arguments printed last."""
+    """Find the last sentence printed by a command that rejected its arguments."""
     before, found, sentence = output.rpartition("error: ")
     return " ".join(sentence.split()) if found and (not before or before.endswith("\n")) else None

@@ -1,4 +1,4 @@
-"""How a training tells whoever started it how far it is."""
+"""Reports the progress of a training to the code that started it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """The position of a training.
+    """The progress of a training.
 
     Args:
         epoch: Number of the current epoch, from 1.
@@ -32,7 +32,7 @@ _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 @contextlib.contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Within the block, send every progress of a training in this thread to ``observer``."""
+    """Within the block, send the progress of trainings in this thread to ``observer``."""
     token = _observer.set(observer)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The outcome of a cell: what its training recorded, its test result, or why it failed."""
+"""The outcome of a cell: the record of its training, its test result, or its failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLUMNS = ["fpr", "tpr", "threshold"]
 
 @dataclass(frozen=True)
 class Collapse:
-    """What the collapse warning said, and at which step."""
+    """The text and the step of a collapse warning."""
 
     step: int
     what: str
@@ -28,7 +28,7 @@ class Collapse:
 
 @dataclass(frozen=True)
 class Record:
-    """How a training that was not interrupted ended.
+    """The record of a training that was not interrupted.
 
     Args:
         epochs: Number of epochs trained.
@@ -55,7 +55,7 @@ class Record:
             collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
             return cls(int(content["epochs"]), int(content["steps"]), collapses)
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is damaged: delete {folder}, and its run is made again.") from error
+            raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def write_curve(folder: Path, curve: RocCurve) -> None:
-    """Write the ROC curve of a test into the directory of a run, all digits of it."""
+    """Write the ROC curve of a test into the directory of a run, with all digits."""
     with complete_file(folder / CURVE) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)

@@ -1,6 +1,6 @@
-"""What ``pauc compare`` is asked for: its options, checked before anything is trained.
+"""The options of ``pauc compare``, checked before anything is trained.
 
-Nothing heavy is imported here, so that ``pauc compare --help`` answers at once.
+Nothing slow is imported here, so that ``pauc compare --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NOT_TO_BE_GIVEN = {
     "model.init_weights": "every method starts from the common warm-up",
     "test_best": "every run is tested at its best epoch",
     "ckpt_path": "to continue a comparison, type its command again",
-    "trainer.fast_dev_run": "it keeps nothing; for a quick look give --epochs 1 --seeds 0",
+    "trainer.fast_dev_run": "it saves nothing; for a quick look give --epochs 1 --seeds 0",
     "trainer.logger": "every run is kept in --out; for W&B give --wandb",
     "trainer.enable_checkpointing": "the methods start from a checkpoint and are tested at one",
     "print_config": "a run's settings are in its config.yaml",
@@ -74,10 +74,10 @@ class Plan:
         configs: Config files, as for ``pauc fit``.
         methods: Names of the methods.
         regions: The regions to train for and test in.
-        seeds: One run of everything for each.
+        seeds: Each method is trained once per region and seed.
         warmup_epochs: Epochs of the common warm-up; 0 means none.
         epochs: Epochs of each method.
-        baseline: The method over which gains are counted.
+        baseline: The method to which the others are compared.
         train_part: Whether to evaluate the models on the training part, too.
         out: The directory of all runs.
         extra: Options for every ``pauc fit``.
@@ -96,7 +96,7 @@ class Plan:
 
     @property
     def runs(self) -> list[Run]:
-        """All runs, those of a seed together."""
+        """All runs, grouped by seed."""
         return [
             Run(method, region, seed)
             for seed in self.seeds
@@ -186,7 +186,11 @@ def _parser() -> PlainParser:
         help="max_fpr, or max_fpr,min_tpr for a two-way region",
     )
     parser.add_argument(
-        "--seeds", nargs="+", default=["0", "1", "2"], metavar="N", help="one run of everything for each seed"
+        "--seeds",
+        nargs="+",
+        default=["0", "1", "2"],
+        metavar="N",
+        help="seeds; everything is run once per seed",
     )
     parser.add_argument(
         "--warmup_epochs",
@@ -196,27 +200,29 @@ def _parser() -> PlainParser:
     )
     parser.add_argument("--epochs", default="20", metavar="N", help="epochs of each method after the warm-up")
     parser.add_argument(
-        "--baseline", metavar="NAME", help="method over which gains are counted (default: the first)"
+        "--baseline", metavar="NAME", help="method to which the others are compared (default: the first)"
     )
     parser.add_argument("--train_part", action="store_true", help="evaluate on the training part, too")
     parser.add_argument(
         "--out",
         default="runs/compare",
         metavar="DIR",
-        help="directory of all these runs",
+        help="directory for all runs",
     )
     return parser
 
 
 def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
     for name in option_names(extra):
-        # `pauc fit` takes the beginning of an option for the option.
+        # The beginning of such a name gets the same answer as the whole name.
         for taken, instead in _NOT_TO_BE_GIVEN.items():
             if taken.startswith(name) and taken.count(".") == name.count("."):
                 raise InputError(f"`--{name}` cannot be given to pauc compare: {instead}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
-        close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)  # strict: it may be one of pauc fit's
+        close = difflib.get_close_matches(
+            name, own, n=1, cutoff=0.75
+        )  # strict, as it may be an option of pauc fit
         if close:
             raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
 

@@ -1,4 +1,4 @@
-"""Callbacks of a run within a comparison: what it leaves behind, and how far it is."""
+"""Callbacks of a run within a comparison: its record and its progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pauc_lightning.metrics.functional import RocCurve
 
 
 class RunRecord(EvaluationScores):
-    """Write what the comparison needs into the run's directory.
+    """Write the record of a run for the comparison into its directory.
 
     At the end of training ``fit.json`` names the epochs and steps done and the collapses warned of; a training that
     fails or is interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
@@ -25,7 +25,7 @@ class RunRecord(EvaluationScores):
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Write ``fit.json``, on one rank."""
-        folder = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
+        folder = Path(trainer.log_dir or trainer.default_root_dir)  # a collective: all ranks must call it
         if not trainer.is_global_zero:
             return
         monitors = (callback for callback in trainer.callbacks if isinstance(callback, CollapseMonitor))  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ class RunRecord(EvaluationScores):
         self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
     ) -> None:
         """Write ``test_roc.csv``, on one rank."""
-        folder = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
+        folder = Path(trainer.log_dir or trainer.default_root_dir)  # a collective: all ranks must call it
         if trainer.is_global_zero:
             assert isinstance(pl_module, PartialAUCModule)
             write_curve(folder, RocCurve.from_scores(scores, target).thinned(pl_module.region))
@@ -64,7 +64,7 @@ class ProgressReporter(Callback):
         self._report(trainer, batch_idx + 1)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Take note of the value; the next report shows it."""
+        """Remember the value for the next report."""
         value = trainer.callback_metrics.get("val/pauc")
         if not trainer.sanity_checking and value is not None:
             self._value = float(value)

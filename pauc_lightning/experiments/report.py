@@ -27,13 +27,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a comparison has found out.
+    """The results of a comparison.
 
     Args:
         plan: The comparison.
         outcomes: The outcome of every run.
         curves: The ROC curves on the test part, of the runs that have one.
-        on_training_part: Values on the training part by run and quantity; empty if they were not asked for.
+        on_training_part: Values on the training part by run and quantity; empty unless requested.
         notes: Sentences to print below the tables.
     """
 
@@ -44,7 +44,7 @@ class Results:
     notes: tuple[str, ...] = ()
 
     def sections(self) -> Iterator[Section]:
-        """Yield the table of the test part, and those of the training part if they were asked for."""
+        """Yield the table of the test part and, if requested, those of the training part."""
         yield Section("test_pauc", "", self._table(self.outcomes.__getitem__))
         if not self.plan.train_part:
             return

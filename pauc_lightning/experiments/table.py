@@ -27,7 +27,7 @@ class Table:
         regions: The columns.
         seeds: The seeds over which means are taken.
         outcome: Returns the outcome of a run.
-        baseline: The method over which gains are counted.
+        baseline: The method to which the others are compared.
 
     Example:
         >>> values = {("ce", 0): 0.5, ("ce", 1): 0.6, ("pauci", 0): 0.55, ("pauci", 1): 0.65}

@@ -1,4 +1,4 @@
-"""Honest estimates of the time that is left."""
+"""Estimates of the time left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pauc_lightning.durations import in_words
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """How long the remaining cells will take.
+    """The estimated time of the remaining cells.
 
     Args:
         seconds: The time of the cells whose kind has been measured.
@@ -23,7 +23,7 @@ class TimeLeft:
     is_complete: bool
 
     def __str__(self) -> str:
-        """Say it in words; cells of an unknown kind make it a lower bound."""
+        """Describe it in words; cells of an unknown kind make it a lower bound."""
         if self.is_complete:
             return f"about {in_words(self.seconds)} left"
         return f"at least {in_words(self.seconds)} left" if self.seconds > 0 else "estimating the time left"

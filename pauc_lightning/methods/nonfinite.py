@@ -168,7 +168,7 @@ def stop(module: PartialAUCModule, sample: Sample, found: NotFinite) -> NonFinit
         found: What the evaluation found.
     """
     trainer = module.trainer
-    directory = Path(trainer.log_dir or trainer.default_root_dir)  # asks all ranks
+    directory = Path(trainer.log_dir or trainer.default_root_dir)  # a collective: all ranks must call it
     where = f"Training stopped at step {module.global_step} (epoch {module.current_epoch})"
     if not found.is_here:
         return NonFiniteError(

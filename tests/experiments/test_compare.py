@@ -350,7 +350,7 @@ def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixt
     assert "holds a comparison with other settings (options: " in said
     assert "Give another --out" in said
     upauci.write_text(shipped)
-    assert f"another content of {upauci}" in refused(capsys, *both)
+    assert f"another version of {upauci}" in refused(capsys, *both)
     run(*common, "--methods", "ce")
     without = {key: value for key, value in json.loads(note.read_text()).items() if key != "files"}
     note.write_text(json.dumps(without))  # as earlier versions wrote it
