@@ -80,7 +80,7 @@ def test_stuck_variables_are_said_once() -> None:
         partial(monitor.look, step, RANKED, LABELS, {"s_neg": torch.tensor(s), "gamma": torch.tensor(True)})
         for step, s in enumerate([True, False, True, True, True, True])
     )
-    assert [message[:45] for message in said] == ["Training has collapsed by step 2: gamma sat a"]
+    assert [message[:45] for message in said] == ["Training has collapsed by step 2: gamma staye"]
     with pytest.warns(UserWarning, match="not finite"):
         monitor.look(9, torch.full((40,), float("nan")), LABELS, {})
 
