@@ -253,7 +253,9 @@ CASES = {
 
 
 @pytest.fixture(autouse=True)
-def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_directory_of_its_own(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in MY_MODULES.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "empty").mkdir()
@@ -262,7 +264,8 @@ def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", ["pauc"])
     for name in ("WANDB_API_KEY", "WANDB_MODE", "PAUC_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "empty"))  # without a key of W&B's
+    # A home without a key of W&B's, and apart: older releases of wandb keep their cache and settings there.
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
 def _parameters() -> list[Any]:
