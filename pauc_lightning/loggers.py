@@ -76,7 +76,7 @@ class _ContinuedWriter(ExperimentWriter):
         """Record a row, replacing an earlier one of the same step and columns."""
         super().log_metrics(metrics_dict, step)
         row = self.metrics[-1]
-        # Only the last rows can be repeated: those of a validation after the checkpoint, or written because of it.
+        # Only the last rows can be repeated: a validation after the checkpoint, or rows written because of it.
         for old in self._written[-4:]:
             if old == row:
                 self.metrics.pop()  # in the file already

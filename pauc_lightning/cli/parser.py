@@ -116,7 +116,7 @@ def _shorten(text: str) -> str:
         >>> names = ", ".join(f"torch.nn.Layer{i}" for i in range(20))
         >>> print(_shorten(f"    (known subclasses: {names}, pauc_lightning.models.SmallCNN)"))
             (known subclasses: pauc_lightning.models.SmallCNN, or the import
-            path of a class of yours)
+            path of your own class)
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -125,7 +125,7 @@ def _shorten(text: str) -> str:
         ours = [name for name in classes if name.startswith("pauc_lightning.models.")]
         if len(classes) <= _MANY or not ours:
             return match.group(0)
-        sentence = f"{before}known subclasses: {', '.join(ours)}, or the import path of a class of yours)"
+        sentence = f"{before}known subclasses: {', '.join(ours)}, or the import path of your own class)"
         width = max(70, len(indent) + 56)
         return textwrap.fill(
             sentence, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False

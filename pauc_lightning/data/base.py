@@ -68,7 +68,7 @@ class LongTailDataModule(LightningDataModule, ABC):
 
     Args:
         positive_classes: Ids or names of the classes that are positive; all others are negative.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every sample.
         batch_size: Training samples per batch and process, at most.
         eval_batch_size: Validation and test samples per batch and process.

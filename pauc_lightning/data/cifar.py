@@ -41,7 +41,7 @@ class CIFAR10LT(PublishedImages):
         root: Folder with torchvision's ``cifar-10-batches-py``, which is downloaded if it is not there.
         subset: The paper's subset: 1 birds, 2 automobiles, 3 cats.
         positive_classes: Ids or names of positive classes, instead of the subset's.
-        imbalance_ratio: Number of trucks over number of airplanes, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of trucks to airplanes, in (0, 1]; the classes between shrink
             exponentially. null keeps every image.
         kwargs: Options of every image data module.
     """
@@ -111,7 +111,7 @@ class CIFAR100LT(CIFAR10LT):
         subset: The paper's subset: 1 insects, 2 fruits and vegetables, 3 large omnivores and
             herbivores, with the flatfish (32) in place of the elephant (31), as in the paper's table.
         positive_classes: Ids or names of positive classes, instead of the subset's.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
         kwargs: Options of every image data module.
     """

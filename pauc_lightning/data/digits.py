@@ -23,7 +23,7 @@ class DigitsLT(LongTailDataModule):
 
     Args:
         positive_classes: Digits that are positive; all others are negative.
-        imbalance_ratio: Number of nines over number of zeros, in (0, 1]; the digits between shrink
+        imbalance_ratio: Ratio of nines to zeros, in (0, 1]; the digits between shrink
             exponentially. null keeps every image.
         kwargs: Options of every long-tailed data module.
     """

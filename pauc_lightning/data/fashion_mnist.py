@@ -35,7 +35,7 @@ class FashionMNISTLT(ImageDataModule):
         root: Folder with the four original files, or with torchvision's ``FashionMNIST/raw``, to which they are
             downloaded if they are in neither.
         positive_classes: Ids or names of the classes that are positive; all others are negative.
-        imbalance_ratio: Number of ankle boots over number of T-shirts, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of ankle boots to T-shirts, in (0, 1]; the classes between shrink
             exponentially. null keeps every image.
         kwargs: Options of every image data module.
     """

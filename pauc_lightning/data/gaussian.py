@@ -36,7 +36,7 @@ class GaussianLT(LongTailDataModule):
         means: Mean of each component, one list of coordinates per component.
         stds: Standard deviation of each component along each axis, in the shape of ``means``.
         sizes: Number of points of each component, before the long tail and the split.
-        imbalance_ratio: Size of the last component over that of the first, in (0, 1]; null keeps ``sizes``.
+        imbalance_ratio: Ratio of the last component's size to the first's, in (0, 1]; null keeps ``sizes``.
         kwargs: Options of every long-tailed data module.
     """
 

@@ -30,7 +30,7 @@ class ImageFolderLT(ImageDataModule):
     Args:
         root: The folder.
         positive_classes: Names or ids of the classes that are positive; all others are negative.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
         image_size: Height and width to which every image is scaled and cut.
         in_memory: Whether the images that the parts use are decoded at the start and stay in memory. Otherwise they

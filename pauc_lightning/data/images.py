@@ -31,7 +31,7 @@ class ImageDataModule(LongTailDataModule):
 
     Args:
         positive_classes: Ids or names of the classes that are positive; all others are negative.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
         flip: Whether half of the training images are mirrored left to right.
         max_rotation: Largest random rotation of training images to either side, in degrees.

@@ -43,7 +43,7 @@ class INaturalist2021(ImageDataModule):
             there.
         positive_taxon: The positives: a kingdom, phylum, class, order, family or genus by its scientific name.
         negative_taxon: The negatives, likewise; null means everything else.
-        imbalance_ratio: Size of the last species over that of the first, in (0, 1]; the species between shrink
+        imbalance_ratio: Ratio of the last species' size to the first's, in (0, 1]; the species between shrink
             exponentially in the order of their ids. null keeps every image.
         image_size: Height and width to which every image is scaled and cut.
         kwargs: Options of every image data module.

@@ -51,7 +51,7 @@ class ResumableLoader(BatchLoader):
     fetched ahead), and the sampler's plan, which must be the same when the state is loaded.
 
     The first iterator made after ``load_state_dict`` yields the rest of the interrupted epoch in the same order;
-    later ones yield complete epochs. ``len()`` is always that of a complete epoch, as Lightning's batch counter
+    later ones yield complete epochs. ``len()`` always counts a complete epoch, as Lightning's batch counter
     expects.
 
     Args:

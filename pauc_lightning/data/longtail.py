@@ -43,7 +43,7 @@ def long_tail_counts(available: Sequence[int], imbalance_ratio: float | None) ->
 
     Args:
         available: Number of samples of each class, in label order.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; ``None`` keeps everything.
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; ``None`` keeps everything.
 
     Example:
         >>> long_tail_counts([6000] * 10, 0.01)

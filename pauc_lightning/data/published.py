@@ -39,7 +39,7 @@ class PublishedImages(ImageDataModule):
         root: Folder with the data, to which they are downloaded if they are not there.
         subset: The paper's subset: 1, 2 or 3.
         positive_classes: Ids or names of positive classes, instead of the subset's.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image.
         kwargs: Options of every image data module.
     """

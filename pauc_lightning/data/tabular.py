@@ -46,7 +46,7 @@ class TabularLT(LongTailDataModule):
             training mean in numeric columns and no category in categorical ones.
         missing_values: Values that stand for a missing one in any input column, such as unknown or -999, besides
             those that pandas recognises (an empty cell, NA, null, nan, ...).
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1], where the classes are the
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1], where the classes are the
             values of the label in ascending order. null keeps every row.
         kwargs: Options of every long-tailed data module.
     """

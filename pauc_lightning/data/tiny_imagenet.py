@@ -42,7 +42,7 @@ class TinyImageNetLT(PublishedImages):
         root: Folder with the unpacked ``tiny-imagenet-200``, which is downloaded if it is not there.
         subset: The paper's subset: 1 dogs, 2 birds, 3 vehicles.
         positive_classes: Ids or names of positive classes, instead of the subset's.
-        imbalance_ratio: Size of the last class over that of the first, in (0, 1]; the classes between shrink
+        imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1]; the classes between shrink
             exponentially in the order of their ids. null keeps every image, as in the paper's table.
         cache_dir: Folder that keeps the decoded images (at most 1.2 GB) for the next run; null keeps nothing.
         kwargs: Options of every image data module.

@@ -17,22 +17,22 @@ from pauc_lightning.optim import AGDSBCDOptimizer
 
 
 class AGDSBCD(PartialAUCModule):
-    """The sum of the largest pair losses, minimised by approximated gradient descent (Yao et al., NeurIPS 2022).
+    """The sum of the largest pair losses, minimised by approximated gradient descent; one-way only.
 
-    One-way only.
+    Reference: Yao, Lin and Yang, NeurIPS 2022, https://arxiv.org/abs/2203.01505.
 
     Args:
         inner_lr: Step size of the network in the first inner loop, falling as 1/(loop + 1); the authors' c, which they
             tune in [1e-5, 1].
         threshold_lr: Step size of a positive's threshold in the first inner loop, falling alike; the authors use c.
         first_loop: Batches in the first inner loop; the next ones have 4, 9, 16, ... times as many.
-        mu: Smoothing of the envelope: large lets an inner loop go far from where it started.
-        gamma: Step size after each inner loop: equal to ``mu`` it goes to the mean of the loop's iterates. The authors
-            try 100, 1000 and 2000.
+        mu: Smoothing of the envelope; large values let an inner loop move far from its start.
+        gamma: Step size after each inner loop; a value equal to ``mu`` moves to the mean of the loop's iterates. The
+            authors try 100, 1000 and 2000.
         surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, as for all methods of the paper's
             comparison; "logistic" is log(1 + exp(-s)), the authors' choice.
         kwargs: See the arguments shared by all methods. ``min_tpr`` must be 0; ``learning_rate`` and ``momentum``
-            are those of the warm-up only.
+            apply to the warm-up only.
     """
 
     objective: AGDSBCDLoss
@@ -75,5 +75,5 @@ class AGDSBCD(PartialAUCModule):
         )
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """What the objective says about its thresholds, and how many inner loops are done."""
+        """The objective's variables, and the number of finished inner loops."""
         return {**super().diagnostics(), "outer_steps": torch.tensor(float(self.objective.loops.k))}

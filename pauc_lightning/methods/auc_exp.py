@@ -10,10 +10,12 @@ from pauc_lightning.objectives import AUCExpLoss
 
 
 class AUCExp(AUCWeightedMethod):
-    """The pairwise risk with exponential weights on hard instances (Yang et al., ICML 2021), trained by SGD.
+    """The pairwise risk with exponential weights on hard instances, trained by SGD.
+
+    Reference: Yang, Xu, Bao, He, Cao and Huang, ICML 2021, https://proceedings.mlr.press/v139/yang21k.html.
 
     Args:
-        gamma: Sharpness of the weights: the larger, the more instances count fully. The paper tries 8 to 30.
+        gamma: Sharpness of the weights; with larger values more instances count fully. The paper tries 8 to 30.
         kwargs: See the arguments shared by AUC-poly and AUC-exp.
     """
 

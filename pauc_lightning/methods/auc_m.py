@@ -10,9 +10,10 @@ from pauc_lightning.objectives import AUCMLoss
 
 
 class AUCM(PartialAUCModule):
-    """The minimax form of the whole AUC (Ying et al., NeurIPS 2016), trained by stochastic descent-ascent.
+    """The minimax form of the whole AUC, trained by stochastic descent-ascent.
 
-    The region only selects the model and the reports.
+    The region only selects the model and the reports. Reference: Ying, Wen and Lyu, NeurIPS 2016,
+    https://papers.nips.cc/paper/6065-stochastic-online-auc-maximization.
 
     Args:
         closed_form_start: Whether a, b and alpha start at their optimum for the scores after the warm-up, rather

@@ -10,10 +10,12 @@ from pauc_lightning.objectives import AUCPolyLoss
 
 
 class AUCPoly(AUCWeightedMethod):
-    """The pairwise risk with polynomial weights on hard instances (Yang et al., ICML 2021), trained by SGD.
+    """The pairwise risk with polynomial weights on hard instances, trained by SGD.
+
+    Reference: Yang, Xu, Bao, He, Cao and Huang, ICML 2021, https://proceedings.mlr.press/v139/yang21k.html.
 
     Args:
-        gamma: Exponent of the weights: large looks at the hardest instances only. The paper tries 0.03 to 5.
+        gamma: Exponent of the weights; large values select only the hardest instances. The paper tries 0.03 to 5.
         kwargs: See the arguments shared by AUC-poly and AUC-exp.
     """
 

@@ -1,4 +1,4 @@
-"""What AUC-poly and AUC-exp share: weights that start some epochs after the warm-up."""
+"""The base class of AUC-poly and AUC-exp, whose weights start some epochs after the warm-up."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from pauc_lightning.objectives.auc_weighted import AUCWeightedObjective
 class AUCWeightedMethod(PartialAUCModule):
     """A pairwise risk with soft weights, trained by SGD after the warm-up.
 
-    The weights' ``gamma`` decides how far the loss looks, not the region, which only selects one-way or two-way
-    weights, the model and the reports.
+    The weights depend on ``gamma``. The region only selects one-way or two-way weights, the model and the reports.
 
     Args:
         unweighted_epochs: Epochs after the warm-up in which all instances weigh the same; the paper's E_k, which it
-            tries from 3 to 20. The classes should be apart by then: scores that are all 0 have no weight, and so no
-            loss.
+            tries from 3 to 20. The classes should be separated by then: scores that are all 0 have zero weight and
+            zero loss.
         kwargs: See the arguments shared by all methods.
     """
 
@@ -32,5 +31,5 @@ class AUCWeightedMethod(PartialAUCModule):
         self.unweighted_epochs = unweighted_epochs
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
-        """Switch the weights on when their epoch has come; with every batch, as a resumed run sees no epoch start."""
+        """Switch the weights on from their first epoch; done with every batch, as a resumed run may skip its start."""
         self.objective.is_weighted = self.current_epoch - self.warmup_epochs >= self.unweighted_epochs

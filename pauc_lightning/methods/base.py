@@ -39,13 +39,13 @@ class PartialAUCModule(EvaluatedModule):
         backbone: Network that maps a batch of inputs to one logit per sample. Scores are its sigmoid.
         max_fpr: Largest false-positive rate of the region to optimise (the paper's beta).
         min_tpr: Smallest true-positive rate of the region to optimise (one minus the paper's alpha); 0 for one-way.
-        regions: Regions reported in validation and test, besides the optimised one and the whole AUC; left out,
-            the paper's four.
+        regions: Regions reported in validation and test, besides the optimised one and the whole AUC; null
+            means the paper's four.
         warmup_epochs: Epochs of cross-entropy before the method itself starts.
         learning_rate: Step size of SGD, in the warm-up and in the methods that are trained by SGD.
         momentum: Momentum of SGD.
         weight_decay: L2 penalty on the backbone's weights.
-        schedule: "constant", or "cosine": the step sizes go from their full size to zero, once over the warm-up and
+        schedule: "constant", or "cosine": the step sizes fall from their full size to zero, once over the warm-up and
             once over the method.
         gradient_clip_norm: Largest norm of the gradient, in the warm-up too; null means no clipping.
         init_weights: Checkpoint of an earlier run whose backbone to start from, for example a finished warm-up.
@@ -82,7 +82,7 @@ class PartialAUCModule(EvaluatedModule):
         self.automatic_optimization = False
         if type(self) is PartialAUCModule:
             raise InputError("No method was named: add one, for example -c upauci.")
-        # Modules and regions are objects, which a checkpoint that is safe to load does not hold.
+        # Modules and regions are objects, which cannot be in a checkpoint that is safe to load.
         self.save_hyperparameters(ignore=["backbone", "regions"])
         check_integer("warmup_epochs", warmup_epochs, at_least=0)
         for name, value in (("learning_rate", learning_rate), ("weight_decay", weight_decay)):
@@ -112,14 +112,14 @@ class PartialAUCModule(EvaluatedModule):
         self._has_initial_weights = False
         self.register_load_state_dict_post_hook(_mark_weights_as_loaded)  # type: ignore[no-untyped-call]
 
-    # ------------------------------------------------------------------ what a method may override
+    # ------------------------------------------------------------------ hooks of methods
 
     def configure_method_optimizer(self) -> Optimizer:
         """Return the optimizer after the warm-up; it is stepped once per batch with a closure."""
         return self._sgd([{"params": self.parameters_to_train()}, *self.objective.param_groups()])
 
     def compute_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> Tensor:
-        """Return the loss of one batch, a scalar; ``scores`` are what the objective takes, of shape ``(B,)``."""
+        """Return the loss of one batch, a scalar; ``scores`` are the objective's input, shape ``(B,)``."""
         normalizer = None if self.objective.exchanges_scores else self._normalizer(target)
         loss: Tensor = self.objective(scores, target, index, normalizer)
         return loss
@@ -151,7 +151,7 @@ class PartialAUCModule(EvaluatedModule):
         return [*warmup, self.configure_method_optimizer()]
 
     def setup(self, stage: str) -> None:
-        """Load initial weights, settle the prior, and keep per-instance state out of DDP's broadcast."""
+        """Load initial weights, determine the prior, and keep per-instance state out of DDP's broadcast."""
         if self.init_weights is not None and not self._has_initial_weights and self.trainer.ckpt_path is None:
             self.load_backbone(self.init_weights)
             self._has_initial_weights = True
@@ -291,7 +291,7 @@ class PartialAUCModule(EvaluatedModule):
 def _mark_weights_as_loaded(module: nn.Module, _: object) -> None:
     """Keep ``init_weights`` from replacing weights that come from a checkpoint or from the processes that trained.
 
-    Not a method: a module is pickled.
+    Not a method, because the module is pickled.
     """
     assert isinstance(module, PartialAUCModule)
     module._has_initial_weights = True

@@ -12,8 +12,8 @@ class CE(PartialAUCModule):
     """Binary cross-entropy on the logits, trained by SGD; the region only selects the model and the reports.
 
     Args:
-        kwargs: See the arguments shared by all methods. A warm-up would be the method itself, so
-            ``warmup_epochs`` has no effect.
+        kwargs: See the arguments shared by all methods. ``warmup_epochs`` has no effect, because the warm-up is
+            the same training.
     """
 
     def __init__(self, **kwargs: Any) -> None:

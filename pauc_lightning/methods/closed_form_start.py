@@ -29,7 +29,7 @@ class HasScoringLoader(Protocol):
     """A data module that provides its training samples for scoring."""
 
     def scoring_dataloader(self, share: float = 1.0) -> Iterable[Any]:
-        """Return this process' part of the training samples, each once and without augmentation.
+        """Return this process's part of the training samples, each once and without augmentation.
 
         Args:
             share: The fraction of the samples to score; both classes must occur.
@@ -59,7 +59,7 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
     The samples come from the data module's ``scoring_dataloader(share)``. With a data module that has none, or with
     a plain DataLoader, the training data set is read a second time, in order: augmentation in the data set itself
     remains, while augmentation in transfer hooks is left out if they look at ``trainer.training``. With
-    ``limit_train_batches`` as large a share of the samples is scored as an epoch trains on.
+    ``limit_train_batches``, the same share of the samples is scored that an epoch trains on.
 
     Returns:
         The scores of all processes' samples; None if the data cannot be read twice, or if the share has one class only.

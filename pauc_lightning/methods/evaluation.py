@@ -117,7 +117,7 @@ class EvaluatedModule(LightningModule):
     # ------------------------------------------------------------------ checkpoints
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Become double before double weights are loaded: Lightning loads first, which rounds them to float32."""
+        """Convert to double before double weights are loaded; Lightning would first round them to float32."""
         if self._trainer is not None and isinstance(self.trainer.precision_plugin, DoublePrecision):
             self.double()
 

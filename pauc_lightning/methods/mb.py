@@ -11,7 +11,9 @@ from pauc_lightning.objectives.surrogate import SurrogateName
 
 
 class MB(PartialAUCModule):
-    """The partial-AUC risk with the region selected within each mini-batch (Kar et al., NeurIPS 2014), trained by SGD.
+    """The partial-AUC risk with the region selected within each mini-batch, trained by SGD.
+
+    Reference: Kar, Narasimhan and Jain, NeurIPS 2014, https://arxiv.org/abs/1410.6776.
 
     Args:
         surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, "logistic" is log(1 + exp(-s)).

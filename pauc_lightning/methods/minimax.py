@@ -1,4 +1,4 @@
-"""What PAUCI and UPAUCI share: their objective's variables, and ASGDA."""
+"""The base class of PAUCI and UPAUCI, which train their objective's variables with ASGDA."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class MinimaxMethod(PartialAUCModule):
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
             network that has nearly fitted the training data has large gradients at the few selected instances, and
             a single step that is too long saturates all scores, from which training does not recover.
-        variable_lr: Step size of a, b, s and s'; null takes `descent_lr`.
-        ascent_lr: Step size of gamma; the paper's lambda. null takes a sixteenth of `variable_lr`: gamma must be
+        variable_lr: Step size of a, b, s and s'; null means `descent_lr`.
+        ascent_lr: Step size of gamma; the paper's lambda. null means a sixteenth of `variable_lr`: gamma must be
             slower than the thresholds, or they oscillate.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
         m: Offset of the step count in eta.
@@ -34,8 +34,8 @@ class MinimaxMethod(PartialAUCModule):
         iota_ascent: How fast the estimators of the ascent gradients forget; the paper's iota_2.
         closed_form_start: Whether a, b, gamma, s and s' (and stored weights) start at their optimum for the
             scores after the warm-up, rather than at fixed values.
-        schedule: How the step sizes of the warm-up, and again those of the method, change while it lasts: "constant",
-            or "cosine" from their full size down to zero.
+        schedule: "constant", or "cosine": the step sizes fall from their full size to zero, once over the warm-up and
+            once over the method.
         kwargs: See the arguments shared by all methods.
     """
 
@@ -97,7 +97,7 @@ class MinimaxMethod(PartialAUCModule):
         self._last_batch = (scores, target, index)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The objective's variables, and how its selection weights c are distributed over the batch."""
+        """The objective's variables, and the distribution of its selection weights c over the batch."""
         scores, target, index = self._last_batch
         c = self.objective.selection_weights(scores, target, index)
         classes = {"c_neg": c[target == 0], **({"c_pos": c[target == 1]} if self.region.is_two_way else {})}

@@ -1,10 +1,9 @@
 """Stop a run at a batch whose scores, loss or gradients are not finite, before the batch can change anything.
 
 One NaN in the weights, in an optimizer's estimators, in the statistics of batch normalisation or in a per-instance
-state would stay there for good, so the step must not be taken. Asking whether all values are finite makes an
-accelerator wait, twice per evaluation: some ten microseconds each beside milliseconds of work. Asking later, without
-waiting, would find the weights changed already. On several processes the answer is exchanged, so that all of them stop
-together.
+state would stay there for good, so the step must not be taken. The check makes an accelerator wait twice per
+evaluation, some ten microseconds each beside milliseconds of work; a later check without waiting would find the weights
+already changed. The processes exchange the result, so that all of them stop together.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ class NotFinite(Exception):
     """Raised when an evaluation meets a value that is not finite; :func:`stop` turns it into the user's message.
 
     Args:
-        what: What is not finite.
+        what: The value that is not finite.
         rank: The process that found it; the last one if several did.
         is_here: Whether this process found it.
-        scores: The scores of this process' batch.
+        scores: The scores of this process's batch.
         loss: The loss, if it was computed.
     """
 
@@ -71,7 +70,7 @@ def check_batch(logits: Tensor, sample: Sample, train_size: int | None) -> None:
     labels = sample.target.to(logits.dtype)
     index = sample.index if train_size is not None else None
     if index is None and distributed.world_size() == 1:
-        # Zero if all is well, NaN if a logit is not finite; their sum may overflow, which the exact check clears up.
+        # Zero if all is well, NaN if a logit is not finite; their sum may overflow, so the exact check decides.
         doubt = not_labels(labels).abs_().sum() + 0 * logits.sum()
         if doubt.item() == 0:
             return
@@ -94,10 +93,10 @@ def check_evaluation(loss: Tensor, scores: Tensor, gradients: list[Tensor]) -> N
     Args:
         loss: The loss, a scalar.
         scores: The scores of the batch, for the snapshot.
-        gradients: The gradients to look at, after the processes have averaged them.
+        gradients: The gradients to check, after the processes have averaged them.
     """
     if distributed.world_size() == 1:
-        # Finite if all is well; a sum of squares may overflow by itself, which the exact check clears up.
+        # Finite if all is well; a sum of squares may overflow by itself, so the exact check decides.
         norms = torch._foreach_norm(gradients) if gradients else ()
         if math.isfinite(torch.stack([loss, *(norm.to(loss) for norm in norms)]).sum().item()):
             return
@@ -220,7 +219,7 @@ def _statistics(input: Any) -> dict[str, Tensor]:
 def _snapshot(
     module: PartialAUCModule, sample: Sample, found: NotFinite, statistics: dict[str, Tensor]
 ) -> dict[str, Any]:
-    """What a reader needs to find the cause, on the CPU."""
+    """The values needed to find the cause, on the CPU."""
     content = {
         "what": found.what,
         "step": module.global_step,
@@ -239,7 +238,7 @@ def _snapshot(
 
 
 def _numbers(sample: Sample) -> tuple[list[int], str]:
-    """Return the samples' numbers, and what to say of them if they are not the user's indices."""
+    """Return the samples' numbers, and a remark if they are not the user's indices."""
     if sample.index is not None:
         return sample.index.tolist(), ""
     return list(range(len(sample.target))), " (numbered within the batch)"

@@ -1,4 +1,4 @@
-"""PAUCI: the smooth surrogate."""
+"""PAUCI: the smooth surrogate of the partial AUC."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pauc_lightning.objectives.minimax import Constraint
 
 class PAUCI(MinimaxMethod):
     """The instance-wise partial-AUC objective smoothed by softplus, trained by ASGDA.
+
+    References: Jiang et al., 2025, https://arxiv.org/abs/2512.01213; Shao et al., NeurIPS 2022,
+    https://arxiv.org/abs/2210.03967.
 
     Args:
         kappa: Sharpness of the softplus; the gap to the exact objective falls as 1/kappa. Strong concavity in

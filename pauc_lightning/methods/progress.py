@@ -18,8 +18,8 @@ def shown_progress(trainer: Trainer, items: Iterable[Item], description: str) ->
 
     Args:
         trainer: The trainer, fitting.
-        items: What to go through.
-        description: What is being done.
+        items: The items.
+        description: The text beside the bar.
     """
     bar = trainer.progress_bar_callback
     total = len(items) if isinstance(items, Sized) else None

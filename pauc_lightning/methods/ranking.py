@@ -1,4 +1,4 @@
-"""How well scores rank two classes, and whether that can be chance."""
+"""How well scores rank two classes, and whether chance can explain it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from pauc_lightning.objectives.surrogate import SurrogateName
 
 
 class SOPA(PartialAUCModule):
-    """The exact partial-AUC risk with a learned threshold per positive (Zhu et al., ICML 2022), trained by SGD.
+    """The exact partial-AUC risk with a learned threshold per positive, trained by SGD.
+
+    Reference: Zhu, Li, Wang, Wu and Yang, ICML 2022, https://arxiv.org/abs/2203.00176.
 
     Args:
         threshold_lr: Step size of a positive's threshold, per visit. The paper does not give it; with 0.1 a threshold

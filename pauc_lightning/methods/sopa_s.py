@@ -14,19 +14,19 @@ from pauc_lightning.objectives.surrogate import SurrogateName
 
 
 class SOPAS(PartialAUCModule):
-    """The partial-AUC risk softened by a Kullback-Leibler penalty (Zhu et al., ICML 2022), trained by SGD.
+    """The partial-AUC risk softened by a Kullback-Leibler penalty, trained by SGD.
 
-    The temperatures decide how far the loss looks, not the region, which only selects one-way or two-way weights, the
-    model and the reports.
+    The selection depends on the temperatures. The region only selects one-way or two-way weights, the model and the
+    reports. Reference: Zhu, Li, Wang, Wu and Yang, ICML 2022, https://arxiv.org/abs/2203.00176.
 
     Args:
-        lambda_: Temperature over the negatives: small looks at the highest-scored ones only. The paper tries 0.1, 1
-            and 10.
-        tau: Temperature over the positives: small looks at the lowest-scored ones only; two-way only.
+        lambda_: Temperature over the negatives; small values select only the highest-scored ones. The paper tries 0.1,
+            1 and 10.
+        tau: Temperature over the positives; small values select only the lowest-scored ones. Two-way only.
         u_rate: Rate of each positive's moving average; the paper's beta_0.
         w_rate: Rate of the moving average over the positives; two-way only.
-        gradient_rate: Rate of the moving average of the gradient, in (0, 1]; the paper's beta_1. It takes the
-            place of ``momentum`` (which would be 1 - gradient_rate) after the warm-up.
+        gradient_rate: Rate of the moving average of the gradient, in (0, 1]; the paper's beta_1. It
+            replaces ``momentum`` (which would be 1 - gradient_rate) after the warm-up.
         surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, "logistic" is log(1 + exp(-s)).
         kwargs: See the arguments shared by all methods.
     """

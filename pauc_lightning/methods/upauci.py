@@ -1,4 +1,4 @@
-"""UPAUCI: the unbiased reformulation."""
+"""UPAUCI: the unbiased reformulation of the partial AUC."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pauc_lightning.objectives.upauci import Weights
 
 class UPAUCI(MinimaxMethod):
     """The instance-wise partial-AUC objective with a selection weight per instance, trained by ASGDA.
+
+    Reference: Jiang et al., 2025, https://arxiv.org/abs/2512.01213.
 
     Args:
         omega: Strength of the penalty on gamma and on the weights. Small values select exactly the region, larger

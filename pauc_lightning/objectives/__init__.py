@@ -1,4 +1,11 @@
-"""Losses of scores and labels, in plain torch: no Lightning, no input or output."""
+"""Losses of scores and labels in plain torch: no Lightning, no input or output.
+
+- The contract: ``base`` and the checks of a batch in ``checks``.
+- Sums over samples: ``ce``, ``auc_m``, and ``pauci`` and ``upauci`` with their equations in ``minimax`` and the fused
+  gradient in ``minimax_fused``.
+- Means over pairs, with ``pairwise`` and ``surrogate``: ``mb``, ``sopa``, ``sopa_s``, ``agd_sbcd`` with
+  ``inner_loops``, and ``auc_poly`` and ``auc_exp`` with ``auc_weighted``.
+"""
 
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
 from pauc_lightning.objectives.auc_exp import AUCExpLoss

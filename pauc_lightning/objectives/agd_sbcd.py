@@ -22,14 +22,14 @@ class AGDSBCDLoss(StatefulPairwiseObjective):
 
         loss = mean_ij p_ij ℓ_ij,        λ_i ← λ_i − c_λ/(k + 1) · (β − mean_j p_ij).
 
-    When the loop ends, the thresholds, too, are set to the mean of the loop's T_k new iterates (unvisited
-    thresholds count with the value they have). T_k is known, so the mean costs no more than the visits: a
-    step made in iteration t is part of T_k − t of the T_k iterates. Train it with
+    When the loop ends, the thresholds too are set to the mean of the loop's T_k new iterates, in which unvisited
+    thresholds keep their value. The mean costs no more than the visits: T_k is known, and a step made in
+    iteration t is part of T_k − t of the T_k iterates. Train it with
     :class:`pauc_lightning.optim.AGDSBCDOptimizer`, which advances :attr:`loops`.
 
     An index that occurs twice in a batch makes two steps, both computed at the state before the batch and
-    added up. In ``eval()`` mode the loss is β times the batch's exact partial risk, which is what the loss above
-    becomes at thresholds that select the ⌊βn₋⌋ largest losses.
+    added up. In ``eval()`` mode the loss is β times the batch's exact partial risk, which the loss above equals at
+    thresholds that select the ⌊βn₋⌋ largest losses.
 
     Reference: Yao, Lin and Yang, "Large-scale Optimization of Partial AUC in a Range of False Positive Rates",
     NeurIPS 2022, https://arxiv.org/abs/2203.01505.
@@ -47,7 +47,7 @@ class AGDSBCDLoss(StatefulPairwiseObjective):
             comparison; ``logistic`` is log(1 + e^{−s}), the authors' choice.
 
     Attributes:
-        loops: Where the inner loops stand.
+        loops: The position in the inner loops.
 
     Example:
         >>> from pauc_lightning.optim import AGDSBCDOptimizer
@@ -84,11 +84,11 @@ class AGDSBCDLoss(StatefulPairwiseObjective):
 
     @property
     def per_instance_buffers(self) -> tuple[str, ...]:
-        """The thresholds, and the means that the current loop will set them to."""
+        """The thresholds, and their means over the current loop."""
         return ("lambda_", "lambda_mean")
 
     def before_visit(self) -> None:
-        """Start a loop at the last one's mean, whether or not its first batch has pairs."""
+        """Start a loop at the mean of the previous one, even if its first batch has no pairs."""
         if self.loops.t == 0:
             self.lambda_.copy_(self.lambda_mean)
 

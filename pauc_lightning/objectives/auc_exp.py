@@ -15,11 +15,11 @@ class AUCExpLoss(AUCWeightedObjective):
     Reference: Yang, Xu, Bao, He, Cao and Huang, "When All We Need is a Piece of the Pie: A Generic Framework for
     Optimizing Two-way Partial AUC", ICML 2021, https://proceedings.mlr.press/v139/yang21k.html.
 
-    Tuning: a smaller gamma looks at fewer, harder instances. Separate the classes first, by a warm-up or with
+    Tuning: a smaller gamma favours fewer, harder instances. Separate the classes first, by a warm-up or with
     ``is_weighted = False``.
 
     Args:
-        max_fpr: Largest false-positive rate that counts; ``gamma`` decides how far the loss looks, not this.
+        max_fpr: Largest false-positive rate that counts; the loss uses ``gamma`` instead.
         min_tpr: Smallest true-positive rate that counts; above 0 the positives are weighted as well.
         gamma: Sharpness of the weight; the paper tries 8 to 30.
     """

@@ -21,7 +21,7 @@ class AUCMLoss(Objective):
 
     minimised over the network, a and b, maximised over α. Its saddle value is p(1−p) (R − 1), R being the mean
     of (1 − (f⁺ − f⁻))² over all pairs; there a and b are the classes' mean scores and α = b − a. It is a sum
-    over instances: nothing is exchanged between processes. It does not look at the region.
+    over instances: nothing is exchanged between processes. It ignores the region.
 
     Reference: Ying, Wen and Lyu, "Stochastic Online AUC Maximization", NeurIPS 2016,
     https://papers.nips.cc/paper/6065-stochastic-online-auc-maximization.
@@ -32,8 +32,8 @@ class AUCMLoss(Objective):
     Args:
         max_fpr: Largest false-positive rate that counts; the loss does not use it.
         min_tpr: Smallest true-positive rate that counts; the loss does not use it.
-        prior: Fraction p of positives in the training batches (the sampler's, not the data set's); left out,
-            each batch's own.
+        prior: Fraction p of positives in the training batches (the sampler's, not the data set's); None
+            uses each batch's own.
         a: Initial a.
         b: Initial b.
         alpha: Initial alpha.
@@ -77,8 +77,8 @@ class AUCMLoss(Objective):
         """The groups for ``torch.optim.SGD``: a and b descend, alpha ascends, neither decays.
 
         Args:
-            lr: Step size of a and b; left out, the optimizer's.
-            lr_ascent: Step size of alpha; left out, the optimizer's.
+            lr: Step size of a and b; None uses the optimizer's.
+            lr_ascent: Step size of alpha; None uses the optimizer's.
 
         Example:
             >>> network, loss_fn = torch.nn.Linear(5, 1), AUCMLoss(prior=0.1)

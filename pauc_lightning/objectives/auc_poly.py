@@ -14,11 +14,11 @@ class AUCPolyLoss(AUCWeightedObjective):
     Reference: Yang, Xu, Bao, He, Cao and Huang, "When All We Need is a Piece of the Pie: A Generic Framework for
     Optimizing Two-way Partial AUC", ICML 2021, https://proceedings.mlr.press/v139/yang21k.html.
 
-    Tuning: a larger gamma looks at fewer, harder instances. Separate the classes first, by a warm-up or with
+    Tuning: a larger gamma favours fewer, harder instances. Separate the classes first, by a warm-up or with
     ``is_weighted = False``.
 
     Args:
-        max_fpr: Largest false-positive rate that counts; ``gamma`` decides how far the loss looks, not this.
+        max_fpr: Largest false-positive rate that counts; the loss uses ``gamma`` instead.
         min_tpr: Smallest true-positive rate that counts; above 0 the positives are weighted as well.
         gamma: The exponent itself (the authors' γ_their gives 1/(γ_their − 1)); the paper tries 0.03 to 5.
     """

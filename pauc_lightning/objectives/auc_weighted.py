@@ -1,4 +1,4 @@
-"""What AUC-poly and AUC-exp share: soft weights that grow towards the hard instances."""
+"""The base class of AUC-poly and AUC-exp: soft weights that favour hard instances."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Te
     """Mean over all pairs of v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)², in O(n₊ + n₋).
 
     With t = 1 − f⁺ the square is t² + 2 t f⁻ + (f⁻)²: three products of a mean over the positives and a mean
-    over the negatives. For scores in [0, 1] no term is negative, so nothing cancels, and unlike the table of
-    pairs the result is differentiable in the weights by ordinary means.
+    over the negatives. For scores in [0, 1] no term is negative, so nothing cancels, and autograd can
+    differentiate the result by the weights.
 
     Example:
         >>> f_pos, f_neg = torch.tensor([1.0, 0.5]), torch.tensor([0.5])
@@ -34,13 +34,13 @@ def weighted_squared_risk(f_pos: Tensor, f_neg: Tensor, v_pos: Tensor, v_neg: Te
 
 
 class AUCWeightedObjective(PairwiseObjective):
-    """The squared risk over all pairs, with hard instances weighted by φ; subclasses say what φ is.
+    """The squared risk over all pairs, with hard instances weighted by φ, which subclasses define.
 
     loss = mean_ij v_i⁺ v_j⁻ (1 − f_i⁺ + f_j⁻)² with v⁻ = φ(f⁻), and v⁺ = φ(1 − f⁺) in a two-way region (TPAUC) or
     v⁺ = 1 in a one-way region (OPAUC). The gradient flows through the weights. Scores must lie in [0, 1].
 
     φ(0) is (nearly) 0, and so is the loss of scores that are all 0: training finds this useless minimum if the
-    weights begin before the classes are apart. Set :attr:`is_weighted` to False until then.
+    weights start before the classes are separated. Set :attr:`is_weighted` to False until then.
     """
 
     is_weighted: bool = True

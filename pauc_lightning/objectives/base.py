@@ -30,12 +30,12 @@ class Objective(nn.Module, ABC):
 
     Args:
         region: The region of the ROC curve that counts.
-        prior: Fraction of positives in the training batches; left out, each batch's own.
-        train_size: Number of training samples; needed by losses with a number for each of them.
+        prior: Fraction of positives in the training batches; None uses each batch's own.
+        train_size: Number of training samples; needed by losses that keep a number per sample.
     """
 
     takes: ClassVar[Literal["scores", "logits"]] = "scores"
-    """What the loss is called with: scores (the sigmoid of the network's outputs), or the outputs themselves."""
+    """The input of the loss: scores (the sigmoid of the network's outputs), or the outputs themselves."""
 
     exchanges_scores: ClassVar[bool] = False
     """Whether the loss gathers the batches of all processes; such a loss does not use ``normalizer``."""
@@ -67,7 +67,7 @@ class Objective(nn.Module, ABC):
             target: 1 for positives, 0 for negatives, shape ``(B,)``.
             index: Position of each sample in the training set, shape ``(B,)``; needed if :attr:`needs_index`, in
                 ``train()`` mode.
-            normalizer: Divisor of a sum over the samples; left out, B. On several processes pass the mean of their
+            normalizer: Divisor of a sum over the samples; None means B. On several processes pass the mean of their
                 batch sizes, and a fixed ``prior`` to the constructor: the average of the processes' gradients is
                 then the gradient of the union batch, however uneven the shards.
         """
@@ -120,8 +120,8 @@ class Objective(nn.Module, ABC):
         """The optimizer groups of the loss's variables, without weight decay; none by default.
 
         Args:
-            lr: Step size of the variables to descend on; left out, the optimizer's.
-            lr_ascent: Step size of the variables to ascend on; left out, the optimizer's.
+            lr: Step size of the variables to descend on; None uses the optimizer's.
+            lr_ascent: Step size of the variables to ascend on; None uses the optimizer's.
         """
         return []
 
@@ -130,7 +130,7 @@ class Objective(nn.Module, ABC):
     def checked(
         self, scores: Tensor, target: Tensor, index: Tensor | None, *, uses_index: bool
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The batch as :meth:`loss` gets it; a batch that cannot be used is refused."""
+        """Check the batch and convert it for :meth:`loss`."""
         if uses_index and index is None:
             raise InputError(
                 f"{type(self).__name__} in train() mode needs `index`, the position of each sample in the training "
@@ -145,7 +145,7 @@ class Objective(nn.Module, ABC):
         return f, y, index
 
     def exchange(self, f: Tensor, y: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """What the loss sees of the other processes' batches: nothing, or all of them."""
+        """The batch that the loss sees: this process's own, or the union of all processes'."""
         return f, y, index
 
     def required_train_size(self) -> int:
@@ -160,7 +160,7 @@ class Objective(nn.Module, ABC):
 
 
 def check_both_classes(y: Tensor) -> None:
-    """Refuse labels of one class only: an optimum of both classes' scores is asked for."""
+    """Refuse labels of a single class, for which the variables have no optimum."""
     n_pos = int(y.sum())
     if not 0 < n_pos < len(y):
         raise InputError(
@@ -170,7 +170,7 @@ def check_both_classes(y: Tensor) -> None:
 
 
 def with_step_sizes(groups: list[dict[str, Any]], *steps: float | None) -> list[dict[str, Any]]:
-    """The groups, each with its step size where there is one."""
+    """Add the given step sizes to the groups; None leaves a group's as it is."""
     for group, step in zip(groups, steps, strict=True):
         if step is not None:
             group["lr"] = step
@@ -178,5 +178,5 @@ def with_step_sizes(groups: list[dict[str, Any]], *steps: float | None) -> list[
 
 
 def scalar(value: float) -> nn.Parameter:
-    """A learned number."""
+    """A learned scalar."""
     return nn.Parameter(torch.tensor(float(value)))

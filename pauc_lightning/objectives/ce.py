@@ -13,9 +13,9 @@ class CELoss(Objective):
     """Binary cross-entropy: the mean of −y log f − (1 − y) log(1 − f) with f the sigmoid of the logit.
 
     It takes logits, not scores: the logarithm of a sigmoid is exact there, while log f is −∞ or 0 once f has been
-    rounded to 0 or 1. It does not look at the region.
+    rounded to 0 or 1. It ignores the region.
 
-    Tuning: nothing but the optimizer's step size; let it fall to zero before comparing other losses with it.
+    Tuning: only the optimizer's step size; let it decay to zero for a fair comparison with other losses.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the loss does not use it.

@@ -1,8 +1,8 @@
 """Checks of a batch: shapes, finite scores in their range, labels 0 or 1, indices in range.
 
-Reading values makes an accelerator wait (on a CPU the checks take some ten microseconds). In return, nobody trains on
-logits by mistake, and no NaN reaches an objective's state: an objective checks before it writes. A caller that has
-checked the batch itself says so with :func:`values_are_checked`, as the methods do, which check once for all processes.
+Reading values makes an accelerator wait (on a CPU the checks take some ten microseconds). In return, logits passed by
+mistake are detected, and no NaN reaches an objective's state. The methods check each batch once for all processes, and
+turn these checks off with :func:`values_are_checked`.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def as_batch(scores: Tensor, target: Tensor, index: Tensor | None) -> tuple[Tens
 
 
 def check_scores(scores: Tensor, in_unit_interval: bool) -> None:
-    """Refuse scores that are not finite, and where the loss needs it those outside [0, 1].
+    """Refuse scores that are not finite or, if the loss needs it, outside [0, 1].
 
     Args:
-        scores: Scores, shape ``(B,)``; none is legal.
+        scores: Scores, shape ``(B,)``; may be empty.
         in_unit_interval: Whether the loss needs scores in [0, 1], as the squared ones do.
     """
     if len(scores) == 0 or _values_are_checked.get():
@@ -103,7 +103,7 @@ def check_labels(labels: Tensor) -> None:
 
 
 def not_labels(labels: Tensor) -> Tensor:
-    """Y − y²: zero for the labels 0 and 1, not zero (or NaN) for any other value."""
+    """Return y − y²: zero for the labels 0 and 1, not zero (or NaN) for any other value."""
     return torch.addcmul(labels, labels, labels, value=-1)
 
 

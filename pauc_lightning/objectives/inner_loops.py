@@ -1,4 +1,4 @@
-"""Where AGD-SBCD stands in its inner loops: read by the loss, advanced and saved by the optimizer."""
+"""The position in AGD-SBCD's inner loops: read by the loss, advanced and saved by the optimizer."""
 
 from __future__ import annotations
 

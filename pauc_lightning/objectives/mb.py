@@ -39,7 +39,7 @@ class MBLoss(PairwiseObjective):
     """MB: the partial-AUC risk with the region selected within each mini-batch.
 
     OPAUC: the mean of ℓ(f⁺ − f⁻) over all positives and the ⌊β|B₋|⌋ highest-scored negatives of the batch.
-    TPAUC: only the ⌊α|B₊|⌋ lowest-scored positives as well.
+    TPAUC: of the positives, too, only the ⌊α|B₊|⌋ lowest-scored.
 
     Reference: Kar, Narasimhan and Jain, "Online and Stochastic Gradient Methods for Non-decomposable Loss Functions",
     NeurIPS 2014, https://arxiv.org/abs/1410.6776.

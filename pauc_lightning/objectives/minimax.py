@@ -1,4 +1,4 @@
-"""What PAUCI and UPAUCI share: the instance-wise minimax form of the partial AUC, its variables and their boxes."""
+"""The base class of PAUCI and UPAUCI: the minimax form of the partial AUC, its variables and their boxes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOXES = {
     "theta_a": (0.0, 1e9),
     "theta_b": (0.0, 1e9),
 }
-"""The range of each variable. The box of s is the appendix's: the one in the main text is a slip."""
+"""The range of each variable. The range of s is from the paper's appendix; the main text has a misprint."""
 
 
 def P(f: Tensor, a: Tensor, gamma: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def N(f: Tensor, b: Tensor, gamma: Tensor) -> Tensor:
 
 
 class MinimaxObjective(Objective):
-    """The instance-wise minimax form of the squared partial-AUC risk; subclasses say how instances are selected.
+    """The instance-wise minimax form of the squared partial-AUC risk; subclasses define the selection.
 
     For a batch of scores f and labels y, with p the fraction of positives:
 
@@ -181,13 +181,13 @@ class MinimaxObjective(Objective):
         if self.prior is not None:
             p = self.prior
             return y * (1 / (alpha * p * normalizer)), (1 - y) * (1 / (beta * (1 - p) * normalizer))
-        # p is the batch's own fraction; a class that is missing has no instance to weigh, whatever the divisor.
+        # p is the batch's own fraction; a missing class has no instances, so its divisor does not matter.
         n_pos, scale = y.sum(), len(y) / normalizer
         n_neg = len(y) - n_pos
         return y * (scale / (alpha * n_pos.clamp(min=1))), (1 - y) * (scale / (beta * n_neg.clamp(min=1)))
 
     def excess(self, f: Tensor, y: Tensor) -> Tensor:
-        """P − s for positives (two-way), N − s' for negatives: what the selection looks at, shape ``(B,)``."""
+        """P − s for positives (two-way), N − s' for negatives: the selection's argument, shape ``(B,)``."""
         excess = N(f, self.b, self.gamma) - self.s_neg
         return (
             excess
@@ -197,7 +197,7 @@ class MinimaxObjective(Objective):
 
     @torch.no_grad()
     def selection_weights(self, scores: Tensor, target: Tensor, index: Tensor | None = None) -> Tensor:
-        """How much each instance of a batch counts at the moment, in [0, 1], shape ``(B,)``: c, or softplus' slope.
+        """The current weight of each instance of a batch, in [0, 1], shape ``(B,)``: c, or the slope of the softplus.
 
         In the one-way objective all positives count fully. The arguments are those of :meth:`forward`.
         """
@@ -211,8 +211,8 @@ class MinimaxObjective(Objective):
 
         a and b become the means of the selected positives and negatives, γ their difference over 1 + ω, s' and s
         the losses of the last selected instances, θ zero, and stored weights 1 on the selected instances and 0 on
-        the others. Selection is by exact counts, at least one instance of each class. Not for the hot path: it
-        sorts, and waits for the device.
+        the others. Selection is by exact counts, at least one instance of each class. It sorts and
+        waits for the device, so do not call it in every step.
 
         Args:
             scores: Sigmoid outputs in [0, 1], shape ``(n,)``, of all processes if there are several.
@@ -241,7 +241,7 @@ class MinimaxObjective(Objective):
         self.store_selection_(selected, is_pos, index)
 
     def store_selection_(self, selected: Tensor, is_pos: Tensor, index: Tensor | None) -> None:
-        """Keep the selection of :meth:`initialize_`, where weights are stored."""
+        """Store the selection of :meth:`initialize_`, if there are stored weights."""
 
     def param_groups(self, lr: float | None = None, lr_ascent: float | None = None) -> list[dict[str, Any]]:
         """The groups for :class:`~pauc_lightning.optim.ASGDA`: the descent variables, then γ, each with its box.
@@ -250,11 +250,11 @@ class MinimaxObjective(Objective):
         convex in γ, with curvature up to 4D for a class whose losses have density D (over α or β) at the threshold;
         γ sees a concave function only because the threshold follows, with curvature D of its own. With equal
         step sizes γ and the thresholds oscillate even for fixed scores, above all in the two-way objective; a ratio
-        of 16 was stable wherever we tried it.
+        of 16 was stable in all our experiments.
 
         Args:
-            lr: Step size of the descent variables; left out, the optimizer's `lr`.
-            lr_ascent: Step size of γ; left out, the optimizer's `lr_ascent`.
+            lr: Step size of the descent variables; None uses the optimizer's `lr`.
+            lr_ascent: Step size of γ; None uses the optimizer's `lr_ascent`.
 
         Example:
             >>> from pauc_lightning.objectives import PAUCILoss

@@ -1,7 +1,7 @@
 """The minimax objective's value and gradient in one pass, derived by hand.
 
-``MinimaxObjective.equations`` left to autograd takes twice the time on batches of a few thousand, nearly all of it
-spent on bookkeeping: the graph has some thirty nodes for vectors this short. The tests compare the two.
+With autograd, ``MinimaxObjective.equations`` takes twice the time on batches of a few thousand: for vectors this short,
+the bookkeeping of some thirty graph nodes dominates. The tests compare the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class FusedMinimax(torch.autograd.Function):
     """``MinimaxObjective.equations``, whose gradient is computed with the value and only scaled in the backward pass.
 
-    Factors stand in ``alpha=`` and ``value=`` where possible: as operands they would become tensors first.
+    Factors are passed as ``alpha=`` and ``value=`` where possible; operands would first become tensors.
     """
 
     @staticmethod

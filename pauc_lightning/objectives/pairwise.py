@@ -102,8 +102,8 @@ def weighted_row_means(
 class PairwiseObjective(Objective):
     """A loss over the pairs of a positive and a negative; a subclass writes :meth:`pair_loss`.
 
-    On several processes the batch is the union of the ranks' batches: pairs between ranks exist only if everybody
-    sees all scores, so they are gathered with their gradient, and N processes equal one process on the union batch.
+    On several processes the batch is the union of the ranks' batches: scores are gathered with their gradients, so
+    that pairs across ranks count and N processes equal one process on the union batch.
     ``normalizer`` is not used: the loss is a mean over pairs.
 
     A batch without positives or without negatives has no pairs: the loss is 0, its gradient is 0, and no
@@ -119,7 +119,7 @@ class PairwiseObjective(Objective):
         return self.surrogate.needs_unit_scores
 
     def exchange(self, f: Tensor, y: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The batches of all ranks, checked afterwards: all refuse a batch together, and none waits in vain."""
+        """The batches of all ranks; checked afterwards, so that all ranks refuse a batch together and none hangs."""
         return gather_with_grad(f), gather(y), None if index is None else gather(index)
 
     def loss(self, f: Tensor, y: Tensor, index: Tensor | None, normalizer: Tensor | float) -> Tensor:
@@ -133,7 +133,7 @@ class PairwiseObjective(Objective):
         return self.pair_loss(f_pos, f_neg, None if index is None else index[is_positive])
 
     def before_visit(self) -> None:
-        """Called with every batch that may change the state, also with one that lacks a class."""
+        """Called with every batch that may change the state, even if it lacks a class."""
 
     @abstractmethod
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
@@ -146,8 +146,8 @@ class PairwiseObjective(Objective):
 def add_at_(state: Tensor, index: Tensor, steps: Tensor) -> None:
     """Add ``steps`` to ``state[index]`` in place; steps of a repeated index add up.
 
-    The same numbers on every rank: an accumulating ``index_put_`` sums in a fixed order also on a GPU, where
-    ``index_add_`` does not.
+    All ranks get the same numbers: even on a GPU an accumulating ``index_put_`` sums in a fixed order, unlike
+    ``index_add_``.
     """
     state.index_put_((index,), steps.to(state.dtype), accumulate=True)
 
@@ -157,8 +157,8 @@ class StatefulPairwiseObjective(PairwiseObjective):
 
     In ``train()`` mode every call is one visit: the loss is computed at the state, then the state is updated
     once, with or without gradients enabled. In ``eval()`` mode the state is neither read nor written and
-    ``index`` is not needed: the loss is the one whose state is at its optimum for this batch, so that it can
-    be computed on validation data.
+    ``index`` is not needed: the loss uses the optimal state for this batch, so that it can be computed on
+    validation data.
     """
 
     def __init__(self, region: Region, train_size: int | None) -> None:
@@ -167,5 +167,5 @@ class StatefulPairwiseObjective(PairwiseObjective):
         self._variables: dict[str, Tensor] = {}
 
     def variables(self) -> dict[str, Tensor]:
-        """Scalars that sum up the state of the last visited batch, detached, for logging."""
+        """Scalars that summarise the state of the last visited batch, detached, for logging."""
         return self._variables

@@ -18,9 +18,9 @@ class PAUCILoss(MinimaxObjective):
 
     See :class:`MinimaxObjective` for the equations and the letters.
 
-    The gap to the exact objective is O(1/κ). At the optimal threshold it is the negatives' *mean weight* that equals
-    β; the fraction above the threshold is another: smaller than β where the density of the losses falls, as in an
-    upper tail, larger where it rises, and equal in the limit κ → ∞. κ is the sharpness on the scale of the losses,
+    The gap to the exact objective is O(1/κ). At the optimal threshold the negatives' *mean weight* equals β. The
+    fraction above the threshold is smaller than β where the density of the losses falls, as in an upper tail, larger
+    where it rises, and equal in the limit κ → ∞. κ is the sharpness on the scale of the losses,
     which span an interval of length 5 at most.
 
     References: Jiang et al., "Closing the Approximation Gap of Partial AUC Optimization: A Tale of Two Formulations",
@@ -33,16 +33,16 @@ class PAUCILoss(MinimaxObjective):
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way objective.
-        prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
-            batch's own.
+        prior: Fraction of positives in the training batches (the sampler's, not the data set's); None uses
+            each batch's own.
         kappa: Sharpness of the softplus. The paper tunes it in [2, 6].
         omega: Strength of the penalty on gamma. The paper's condition for strong concavity is kappa <= 2 + 2 omega.
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
         a: Initial a, in [0, 1].
         b: Initial b, in [0, 1].
         gamma: Initial gamma, in [-1, 1].
-        s_neg: Initial threshold on the negatives' losses, in [0, 5]; left out, the one that selects all.
-        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
+        s_neg: Initial threshold on the negatives' losses, in [0, 5]; None selects all.
+        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); None selects all.
 
     Example:
         >>> loss_fn = PAUCILoss(max_fpr=0.5)

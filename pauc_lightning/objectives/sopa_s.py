@@ -39,21 +39,21 @@ class SOPASLoss(StatefulPairwiseObjective):
 
         w ← (1 − β₁) w + β₁ mean_i u_i^{λ/τ},            p_ij = u_i^{λ/τ − 1} exp(ℓ_ij/λ) / w.
 
-    The weights p are constants for the gradient and are computed after the update. λ takes the place of β,
-    and τ that of α; the region only decides between one-way and two-way.
+    The weights p are constants for the gradient and are computed after the update. λ replaces β and
+    τ replaces α; the region only decides between one-way and two-way.
 
     The state is log u_i and log w, so nothing overflows, and −inf means never visited: the first visit sets
-    u_i (and w) to what it sees. An index that occurs k times in a batch makes k steps towards the mean of
+    u_i (and w) to the batch's value. An index that occurs k times in a batch makes k steps towards the mean of
     exp(ℓ/λ) over all its pairs in the batch, i.e. one step with rate 1 − (1 − β₀)^k; this does not depend on
-    the order. w makes one step per batch. In ``eval()`` mode u_i and w are those of the batch alone.
+    the order. w makes one step per batch. In ``eval()`` mode u_i and w come from the batch alone.
 
     Reference: Zhu, Li, Wang, Wu and Yang, "When AUC meets DRO: Optimizing Partial AUC for Deep Learning with
     Non-Convex Convergence Guarantee", ICML 2022, https://arxiv.org/abs/2203.00176.
 
-    Tuning: a small temperature looks at the hardest pairs only; the paper tries λ of 0.1, 1 and 10.
+    Tuning: a small temperature selects only the hardest pairs; the paper tries λ of 0.1, 1 and 10.
 
     Args:
-        max_fpr: Largest false-positive rate that counts; ``lambda_`` decides how far the loss looks, not this.
+        max_fpr: Largest false-positive rate that counts; the loss uses ``lambda_`` instead.
         min_tpr: Smallest true-positive rate that counts; above 0 the positives are weighted as well (SOTA-s).
         train_size: Number of training samples.
         lambda_: Temperature λ over the negatives.
@@ -98,7 +98,7 @@ class SOPASLoss(StatefulPairwiseObjective):
         return ("log_u",)
 
     def pair_loss(self, f_pos: Tensor, f_neg: Tensor, index: Tensor | None) -> Tensor:
-        """The loss at the averages, which first take this batch in."""
+        """The loss at the moving averages, updated with this batch."""
         # Softmax weights n₋·exp(ℓ_ij/λ)/Σ_j exp(ℓ_ij/λ) are bounded; exp(log_mean_i − log u_i) ≤ 1/β₀ then
         # turns them into exp(ℓ_ij/λ)/u_i without an intermediate overflow.
         risk, log_mean = weighted_row_means(f_pos, f_neg, self.surrogate, self._weigh_softly)
@@ -120,7 +120,7 @@ class SOPASLoss(StatefulPairwiseObjective):
         return torch.exp(logits - log_mean[:, None]), log_mean
 
     def _visit(self, log_mean: Tensor, index: Tensor) -> Tensor:
-        """Take the rows' log mean_j exp(ℓ_ij/λ) into log u and return it for the rows, shape [n₊]."""
+        """Update log u with the rows' log mean_j exp(ℓ_ij/λ) and return it for the rows, shape [n₊]."""
         unique, group, visits = torch.unique(index, return_inverse=True, return_counts=True)
         top = torch.full_like(log_mean[: len(unique)], -math.inf).scatter_reduce_(0, group, log_mean, "amax")
         total = torch.zeros_like(top)
@@ -133,7 +133,7 @@ class SOPASLoss(StatefulPairwiseObjective):
         return log_u[group]
 
     def _log_w(self, log_power: Tensor, update: bool) -> Tensor:
-        """Log w, after taking in log mean_i u_i^{λ/τ} if ``update``."""
+        """Log w, updated with log mean_i u_i^{λ/τ} if ``update``."""
         log_new = log_power.logsumexp(dim=0) - math.log(len(log_power))
         if not update:
             return log_new

@@ -36,7 +36,7 @@ SURROGATES: dict[SurrogateName, Surrogate] = {
     "squared": Surrogate(
         value=lambda s: (1 - s).square(), derivative=lambda s: 2 * (s - 1), needs_unit_scores=True
     ),
-    # ℓ(s) = log(1 + e^{−s}), the choice of Yao et al. (NeurIPS 2022) for AGD-SBCD
+    # ℓ(s) = log(1 + e^{−s}), for AGD-SBCD in Yao et al., NeurIPS 2022, https://arxiv.org/abs/2203.01505
     "logistic": Surrogate(
         value=lambda s: functional.softplus(-s),
         derivative=lambda s: -torch.sigmoid(-s),

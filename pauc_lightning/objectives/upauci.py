@@ -19,8 +19,8 @@ Weights = Literal["closed_form", "ascent"]
 class UPAUCILoss(MinimaxObjective):
     """UPAUCI, the unbiased objective H − ω(γ² + c²): r(x) = c·x − ωc² with a weight c ∈ [0, 1], maximised over c.
 
-    [x]₊ = max over c of c·x, so ω = 0 is the exact partial-AUC risk. The penalty on c stands inside the mean over
-    the instances: read as a sum over the training set it would outweigh the data n times. See
+    [x]₊ = max over c of c·x, so ω = 0 is the exact partial-AUC risk. The penalty on c is inside the mean over the
+    instances; as a sum over the training set it would outweigh the data n times. See
     :class:`MinimaxObjective` for the equations and the letters.
 
     Two schemes for c:
@@ -34,25 +34,25 @@ class UPAUCILoss(MinimaxObjective):
     2025, https://arxiv.org/abs/2512.01213.
 
     Tuning: a small omega selects almost exactly the region, a larger one spreads the weight over more instances; raise
-    it where the hardest instances are hopeless. Prefer the closed form to ascent. Train it with
+    it if the hardest instances cannot be learned. Prefer the closed form to ascent. Train it with
     :class:`~pauc_lightning.optim.ASGDA`, from a warm-up and with :meth:`initialize_`.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way objective.
         train_size: Number of training instances; needed for "ascent".
-        prior: Fraction of positives in the training batches (the sampler's, not the data set's); left out, each
-            batch's own.
+        prior: Fraction of positives in the training batches (the sampler's, not the data set's); None uses
+            each batch's own.
         omega: Strength of the penalty on gamma and on the weights.
         constraint: How gamma >= max(-a, b - 1) is kept: "projection" on it, or the paper's "lagrangian" multipliers.
         weights: How the selection weights are maximised: "closed_form" or "ascent".
         c_step: Step size of the stored weights; for "ascent". 1 / (2 omega) goes to the inner maximum at every
-            visit; steps that are much smaller let the thresholds run away from the weights.
+            visit; with much smaller steps the weights lag behind the thresholds.
         a: Initial a, in [0, 1].
         b: Initial b, in [0, 1].
         gamma: Initial gamma, in [-1, 1].
-        s_neg: Initial threshold on the negatives' losses, in [0, 5]; left out, the one that selects all.
-        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); left out, the one that selects all.
+        s_neg: Initial threshold on the negatives' losses, in [0, 5]; None selects all.
+        s_pos: Initial threshold on the positives' losses, in [-4, 1] (two-way); None selects all.
         c: Initial value of all stored weights, in [0, 1]; for "ascent".
 
     Example:
@@ -112,17 +112,16 @@ class UPAUCILoss(MinimaxObjective):
     def ascend_(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
         """One ascent step of the visited instances' stored weights: c ← clip(c + step·(x − 2ωc), 0, 1).
 
-        x − 2ωc is the instance's own derivative. The 1/|B| of the batch mean is left out: c_i occurs in no term
-        but its own, so the saddle point stays where it is and is reached while each instance is visited a few
-        times only.
+        x − 2ωc is the instance's own derivative. The 1/|B| of the batch mean is left out: c_i occurs only
+        in its own term, so the saddle point is the same, and a few visits of each instance are enough to reach it.
 
         Call it once per batch, before the two evaluations of the optimizer's step: the step's estimator takes
-        the difference of two gradients on the batch for the difference of the two points on *all* data, and a
-        change of c in between, which concerns this batch alone, would be counted n/|B| times too often.
+        the difference of two gradients on the batch as an estimate for *all* data, so a change of c in between,
+        which concerns this batch alone, would count n/|B| times too much.
 
         An index that occurs k times in a batch makes k steps, added up and clipped once. On several processes
-        every one applies the steps of all, so the weights stay equal everywhere; what is exchanged is of the
-        batch's size. In the one-way objective positives have no weight, and theirs stays as it is.
+        each applies the steps of all, so the weights stay equal; only data of the batch's size are exchanged. In
+        the one-way objective positives have no weight, and their stored values do not change.
 
         Args:
             scores: Sigmoid outputs in [0, 1], shape ``(B,)``.
@@ -139,7 +138,7 @@ class UPAUCILoss(MinimaxObjective):
         is_weighted = torch.ones_like(y) if self.region.is_two_way else 1 - y
         step = self.c_step * (self.excess(f, y) - 2 * self.omega * c) * is_weighted
         index, step = gather(checked_index), gather(step.to(c.dtype))
-        # O(batch) whatever the size of the training set; with accumulation also deterministic on a GPU.
+        # O(batch), independent of the training set's size; accumulation is deterministic even on a GPU.
         self.c.index_put_((index,), step, accumulate=True)
         self.c.index_copy_(0, index, self.c.index_select(0, index).clamp_(*UNIT_BOX))
 

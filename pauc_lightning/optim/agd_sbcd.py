@@ -38,7 +38,7 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
         params: Parameters or groups, as for every torch optimizer.
         loops: The position that the loss reads and this optimizer advances: the loss's attribute ``loops``.
         lr: c of the inner step size c/(k + 1); the authors tune it in [1e-5, 1].
-        mu: μ', the smoothing of the envelope; a large one lets the inner loop go far.
+        mu: μ', the smoothing of the envelope; large values let the inner loop move far from w.
         gamma: γ', the outer step size; the authors tune it in {100, 1000, 2000}. γ' = μ' sets w to v̄.
         weight_decay: L2 penalty, added to G.
     """
@@ -94,7 +94,7 @@ class AGDSBCDOptimizer(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """The usual state, and where the loops stand."""
+        """The usual state, and the position in the loops."""
         return {**super().state_dict(), "loops": {"k": self.loops.k, "t": self.loops.t}}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -15,10 +15,10 @@ from pauc_lightning.errors import InputError
 
 Bound: TypeAlias = "float | Tensor"
 Box: TypeAlias = "tuple[Bound, Bound] | Callable[[], tuple[Bound, Bound]]"
-"""Bounds of a parameter: a pair, or a function that gives the pair of the moment."""
+"""Bounds of a parameter: a pair, or a function that returns the current pair."""
 
 ASCENT_FACTOR = 1 / 16
-"""Default step size of the ascent groups divided by that of the descent groups."""
+"""Default ratio of the ascent groups' step size to the descent groups'."""
 
 
 class ASGDA(Optimizer):
@@ -52,8 +52,8 @@ class ASGDA(Optimizer):
     Args:
         params: Parameters to descend on, or groups.
         lr: Step size of the descent groups; the paper's nu.
-        lr_ascent: Step size of the ascent groups; the paper's lambda. Left out, a sixteenth of `lr`, which the
-            partial-AUC objectives need: their thresholds must be faster than gamma.
+        lr_ascent: Step size of the ascent groups; the paper's lambda. None uses a sixteenth of `lr`, because the
+            thresholds of the partial-AUC objectives must be faster than gamma.
         k: Numerator of eta.
         m: Offset of the step count in eta.
         iota_descent: Forgetting factor of the descent groups' estimators; the paper's iota_1.
@@ -149,7 +149,7 @@ class ASGDA(Optimizer):
                 half, for drivers (such as a gradient scaler) that evaluate by themselves.
 
         Returns:
-            What the closure returned first, or None without a closure.
+            The closure's first result, or None without a closure.
         """
         if closure is None:
             self.refresh()
@@ -162,7 +162,7 @@ class ASGDA(Optimizer):
         try:
             with torch.enable_grad():
                 losses.append(closure())
-        except BaseException:  # an interruption, too, must not leave the optimizer halfway through a step
+        except BaseException:  # not even an interruption may leave the optimizer halfway through a step
             self.undo_move()
             raise
         self.refresh()
@@ -198,7 +198,7 @@ class ASGDA(Optimizer):
             pending.append(kept)
         for group in self.param_groups:
             for point, box in zip(group["params"], group["box"], strict=True):
-                if callable(box):  # its bounds have moved with the other parameters
+                if callable(box):  # its bounds may have moved with other parameters
                     _project_(point, box())
         self._pending = pending
 
@@ -222,7 +222,7 @@ class ASGDA(Optimizer):
         """Undo :meth:`move` exactly, if its step has not been completed.
 
         Call it when the evaluation at the new point fails, for example because the loss is not finite: parameters and
-        estimators are then those before the step.
+        estimators are then as they were before the step.
         """
         if self._departure is None:
             return
@@ -303,7 +303,7 @@ def _box_per_parameter(box: Any, n_params: int) -> list[Box | None]:
                 f"entry per parameter, got {entry!r}."
             )
         for bound in entry if is_pair else ():
-            is_nan = isinstance(bound, float) and math.isnan(bound)  # tensors are not looked at
+            is_nan = isinstance(bound, float) and math.isnan(bound)  # tensors are not checked
             if is_nan or not isinstance(bound, (int, float, Tensor)):
                 raise InputError(f"`box` must have numbers or tensors as bounds, got {entry!r}.")
         if is_pair and all(isinstance(bound, (int, float)) for bound in entry) and entry[0] > entry[1]:

@@ -1,4 +1,8 @@
-"""Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here."""
+"""Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here.
+
+``roc`` (curves with the region shaded), ``scores`` (their distribution), ``methods`` (the figure of a comparison) and
+``style`` (the common look).
+"""
 
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves

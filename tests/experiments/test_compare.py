@@ -354,7 +354,7 @@ def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixt
     run(*common, "--methods", "ce")
     without = {key: value for key, value in json.loads(note.read_text()).items() if key != "files"}
     note.write_text(json.dumps(without))  # as earlier versions wrote it
-    assert "one that was not noted" in refused(capsys, *both)
+    assert "with an unrecorded one" in refused(capsys, *both)
     note.write_text("{")
     assert f"{note} is damaged" in refused(capsys, *both)
 
@@ -426,7 +426,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--model.max_fpr=0.1", "give --regions instead"),
         ("--model=CE", "give --methods instead"),
         ("--trainer.logger=false", "every run is kept in --out"),
-        ("--trainer.fast_dev_run=true", "it keeps nothing"),
+        ("--trainer.fast_dev_run=true", "it saves nothing"),
         ("--test_best=false", "every run is tested"),
         ("--ckpt_path=last", "type its command again"),
         ("--trainer.max_timee=3", "Did you mean `--trainer.max_time`?"),

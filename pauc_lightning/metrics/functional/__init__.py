@@ -1,4 +1,7 @@
-"""Stateless metrics in plain torch: scores and labels in, a value or a curve out."""
+"""Stateless metrics in plain torch: scores and labels in, a value or a curve out.
+
+``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
+"""
 
 from pauc_lightning.metrics.functional.partial_auc import (
     PartialAUCBounds,
