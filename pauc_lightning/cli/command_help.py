@@ -6,11 +6,12 @@ Trainer that are too long or uninformative are replaced.
 
 from __future__ import annotations
 
+import inspect
 from argparse import Action
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pauc_lightning.cli.kinds import KINDS
+from pauc_lightning.cli.kinds import KINDS, find_class
 from pauc_lightning.cli.options import Option, filled, page_width, section, visible
 from pauc_lightning.cli.predict import predict_parser
 
@@ -164,7 +165,7 @@ def command_page(command: str, actions: Sequence[Action]) -> str:
         actions: The actions of its parser.
     """
     page, width = PAGES[command], page_width()
-    known = {action.dest: action for action in [*_class_actions(), *visible(actions)]}
+    known = {action.dest: action for action in [*class_actions(), *visible(actions)]}
     blocks = [f"usage: pauc {page.usage}\n", *filled(page.description, width)]
     blocks.append("".join(f"  {example}\n" for example in page.examples))
     if command == "predict":
@@ -214,11 +215,32 @@ def _option(name: str, known: Mapping[str, Action]) -> Option:
         text = f"{', '.join(kind.names)}, or the import path of your own, such as {kind.own}"
         return Option(f"--{name}", "CLASS", text, "")
     option = Option.of_action(known[name])
+    if name.startswith("model."):
+        option = replace(option, default=_with_exceptions(option.default, name.removeprefix("model.")))
     text = _TEXTS.get(name, option.text)
     return replace(option, text=text, kind=_METAVARS.get(name, option.kind)).in_brief(page_width())
 
 
-def _class_actions() -> Iterator[Action]:
+def _with_exceptions(default: str, name: str) -> str:
+    """A default that all methods share, followed by the methods that have another one."""
+    others: dict[str, list[str]] = {}
+    for method in KINDS["model"].names:
+        own = str(_default_of(find_class(method), name))
+        if default and own not in (default, "None"):
+            others.setdefault(own, []).append(method)
+    return "; ".join([default, *(f"{own} for {' and '.join(methods)}" for own, methods in others.items())])
+
+
+def _default_of(method: type | None, name: str) -> object:
+    """The default of an argument in the first class of the MRO whose constructor names it."""
+    for member in inspect.getmro(method) if method else ():
+        found = inspect.signature(member).parameters.get(name)
+        if found is not None:
+            return found.default
+    return None
+
+
+def class_actions() -> Iterator[Action]:
     """The options that all data sets, and all methods, have in common."""
     from jsonargparse import ArgumentParser
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
-from pauc_lightning.cli.command_help import class_page, command_page
+from pauc_lightning.cli.command_help import PAGES, class_page, command_page
 from pauc_lightning.cli.configs import given_configs, read_config
 from pauc_lightning.cli.kinds import load_known_classes
 from pauc_lightning.cli.pages import show_page
@@ -65,6 +65,7 @@ class PaucArgumentParser(LightningArgumentParser):
     def add_help_options(self, command: str) -> None:
         """Make this the parser of a command on runs: a short page for ``--help``, all options for ``--help_all``."""
         self.command = command
+        self.usage = f"pauc {PAGES[command].usage}"
         self.add_argument("--help_all", action=_FullHelp, help="show all options and exit")
         self.add_argument(
             "--trainer.help", action=_TrainerHelp, help="explain the Trainer's settings and exit"

@@ -23,8 +23,10 @@ def translate(arguments: Sequence[str]) -> list[str]:
     if command not in COMMANDS:
         return list(arguments)
     if not rest or rest[0].startswith("-"):
-        if command == "resume" and not any(_asks_for_help(option) for option in rest):
-            raise InputError("`pauc resume` needs the run's directory: pauc resume runs/<name>/version_<n>.")
+        if not rest or (command == "resume" and not any(_asks_for_help(option) for option in rest)):
+            raise InputError(
+                f"`pauc {command}` needs the run's directory: pauc {command} runs/<name>/version_<n>."
+            )
         if command == "predict" and any(option.split("=")[0] == "--input" for option in rest):
             raise InputError(
                 "`--input` needs the run's directory: pauc predict runs/<name>/version_<n> --input ..."

@@ -59,7 +59,7 @@ class RunDirectory:
         if versions:
             newest = max(versions, key=lambda child: child.stat().st_mtime)
             raise InputError(
-                f"`{text}` holds {len(versions)} runs: name one of them, for example the newest, {newest}."
+                f"`{text}` is not a run but holds {len(versions)}: name one, for example the newest, {newest}."
             )
         raise InputError(
             f"`{text}` is not a run: it has no config.yaml. Give a directory that `pauc fit` made."

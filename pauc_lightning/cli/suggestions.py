@@ -9,6 +9,7 @@ from importlib import import_module
 
 from jsonargparse import ArgumentParser
 
+from pauc_lightning.cli.command_help import class_actions
 from pauc_lightning.cli.complaints import Context, innermost, last_match, one_line
 from pauc_lightning.cli.given import Given
 from pauc_lightning.cli.kinds import KINDS, Kind, find_class, kind_of
@@ -47,8 +48,8 @@ def explain(parser: ArgumentParser, message: str, arguments: Sequence[str] = ())
 def _unrecognized(match: re.Match[str], context: Context) -> str:
     word, command = match[1].partition("=")[0], context.command
     if word.startswith("--"):
-        close = nearest(word[2:], _keys(context.parser), "--")
-        return f"`{word}` is not an option of `{command}`.{close} `{command} --help` lists all options."
+        close = nearest(word[2:], _options(context.parser), "--")
+        return f"`{word}` is not an option of `{command}`.{close} `{command} --help` explains the options."
     if word.startswith("-"):
         return f"`{word}` is not an option of `{command}`: long options begin with two dashes, as in --model."
     return (
@@ -76,7 +77,7 @@ def _rejected(match: re.Match[str], context: Context) -> str:
     quote = setting.quote if setting else f"`{key}`"
     if owner is None:
         close = nearest(key, _keys(context.parser))
-        return f"{quote}: there is no such option.{close} `{context.command} --help` lists all options."
+        return f"{quote}: there is no such option.{close} `{context.command} --help` explains the options."
     options = sorted(_parameters(owner))
     close = nearest(name, [*options, "class_path", "init_args"])
     has = (
@@ -221,6 +222,12 @@ def _parameters(member: type) -> Iterator[str]:
     except Exception:  # a class of the user's that the parser does not understand
         return iter(name for name in inspect.signature(member).parameters if name not in ("args", "kwargs"))
     return (key for key in _keys(parser) if key.rpartition(".")[2] != "help")
+
+
+def _options(parser: ArgumentParser) -> Iterator[str]:
+    """Names of options to suggest: those of the parser, and those that all methods and all data sets share."""
+    yield from (key for key in _keys(parser) if not key.endswith(".help"))
+    yield from (action.dest for action in class_actions())
 
 
 def _keys(parser: ArgumentParser) -> Iterator[str]:

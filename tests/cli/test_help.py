@@ -61,12 +61,14 @@ def test_the_common_options_have_the_defaults_of_their_classes(capsys: pytest.Ca
         for name in listed:
             default = defaults[name.removeprefix(f"{prefix}.")]
             if isinstance(default, (int, float, str)):
-                assert f"(default: {default})" in said.split(f"--{name} ")[-1].split(" --")[0]
+                assert f"(default: {default}" in said.split(f"--{name} ")[-1].split(" --")[0]
+    assert "(default: constant; cosine for PAUCI and UPAUCI)" in said
     assert "--trainer.max_epochs INT Epochs to train, including the warm-up (default: 50)" in said
 
 
 def test_the_full_page_and_the_pages_of_classes(capsys: pytest.CaptureFixture[str]) -> None:
     everything = page(capsys, "fit", "--help_all")
+    assert everything.startswith("usage: pauc fit -c DATA -c METHOD [options]\n\n")
     assert "--trainer.reload_dataloaders_every_n_epochs" in everything
     assert "torch.nn.Softshrink" not in everything
     method = page(capsys, "fit", "--model.help", "UPAUCI")
