@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: what Sphinx would understand is translated to Markdown."""
+"""Translates the Sphinx markup of the docstrings to Markdown for the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRANSLATIONS = (
     (r"^Example:$", "Examples:"),  # the section that the parser of Google docstrings knows
     (r"^={3,}[= ]+\n(?:.+\n?)*", lambda table: "```\n" + table[0].rstrip("\n") + "\n```\n"),
 )
-"""Patterns, and what takes their place; docstrings come without their indentation."""
+"""Patterns and their replacements; docstrings come without their indentation."""
 
 
 class SiteDocstrings(Extension):

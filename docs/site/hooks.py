@@ -1,4 +1,4 @@
-"""What the site takes from the repository: its address, and links to files that are not pages."""
+"""Adds the repository's address to the site, and links to files that are not pages."""
 
 from __future__ import annotations
 

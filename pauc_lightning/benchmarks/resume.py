@@ -80,7 +80,7 @@ class Ended(NamedTuple):
 
 @dataclass
 class Chain:
-    """What happened to one run."""
+    """The history of one run."""
 
     number: int
     setting: str

@@ -26,7 +26,7 @@ class Kind:
     """A kind of class, such as methods or data modules.
 
     Args:
-        title: What a class of this kind is called, with its article.
+        title: The name for a class of this kind, with its article.
         base: The base class.
         modules: The modules that hold the known classes.
         option: The option that takes such a class.

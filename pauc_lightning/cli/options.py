@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 _NARROWEST, _WIDEST = 80, 110
 _INDENT = 2
 _COLUMN = 34
-"""Where the descriptions begin."""
+"""Column at which the descriptions begin."""
 _LONGEST_KIND = 30
 _KINDS = {
     int: "INT",

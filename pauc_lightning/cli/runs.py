@@ -17,7 +17,7 @@ _LOCK = ".lock"
 _LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
 
 _LOCK_SECONDS = 10
-"""How long to wait for the lock: the workers of a killed run hold it for up to 5 s more."""
+"""Seconds to wait for the lock: the workers of a killed run hold it for up to 5 s more."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
 
 _SECONDS = 30
-"""How long to wait for W&B to answer before the run is refused."""
+"""Seconds to wait for W&B before the run is refused."""
 
 
 def wandb_logger(directory: Path, name: str, project: str, offline: bool) -> WandbLogger:

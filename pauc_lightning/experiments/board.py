@@ -118,10 +118,10 @@ class Board:
 
     @property
     def n_failed(self) -> int:
-        """How many cells have failed."""
+        """Number of failed cells."""
         return sum(done.outcome.failure is not None for done in self.finished)
 
     @property
     def n_collapsed(self) -> int:
-        """How many cells have collapsed in training."""
+        """Number of cells that collapsed in training."""
         return sum(done.outcome.collapse is not None for done in self.finished)

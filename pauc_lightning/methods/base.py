@@ -58,7 +58,7 @@ class PartialAUCModule(EvaluatedModule):
     closed_form_start: bool = False
     """Whether :meth:`initialize_objective` is called with the scores of the training set after the warm-up."""
     start_ranking: Ranking | None = None
-    """How the network ranked the training set at the closed-form start; None before it, or without one."""
+    """The ranking of the training set at the closed-form start; None before it, or without one."""
     objective_initialized: Tensor
 
     def __init__(

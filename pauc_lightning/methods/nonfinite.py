@@ -164,7 +164,7 @@ def stop(module: PartialAUCModule, sample: Sample, found: NotFinite) -> NonFinit
     Args:
         module: The method, as it was before the step.
         sample: The batch.
-        found: What the evaluation found.
+        found: The value that the evaluation found.
     """
     trainer = module.trainer
     directory = Path(trainer.log_dir or trainer.default_root_dir)  # a collective: all ranks must call it

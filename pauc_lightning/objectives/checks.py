@@ -20,7 +20,7 @@ from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
 
 TOLERANCE = 1e-5
-"""How far scores may lie outside [0, 1]: the rounding error of a softmax or of an average of probabilities."""
+"""Tolerance for scores outside [0, 1]: the rounding error of a softmax or of an average of probabilities."""
 
 _values_are_checked: ContextVar[bool] = ContextVar("values_are_checked", default=False)
 

@@ -133,7 +133,7 @@ class ASGDA(Optimizer):
 
     @property
     def evaluations_per_step(self) -> int:
-        """How often the next step calls its closure: twice, or once if no estimator keeps anything of its past."""
+        """How often the next step calls its closure: twice, or once if every estimator forgets its past."""
         needs_first = any(
             _rho(group) < 1 or (group["warm_start"] and group["t"] == 0) for group in self.param_groups
         )
