@@ -232,7 +232,7 @@ def _with_exceptions(default: str, name: str) -> str:
 
 
 def _default_of(method: type | None, name: str) -> object:
-    """The default of an argument in the first class of the MRO whose constructor names it."""
+    """The default of an argument, from the first constructor in the inheritance order that names it."""
     for member in inspect.getmro(method) if method else ():
         found = inspect.signature(member).parameters.get(name)
         if found is not None:
