@@ -61,7 +61,7 @@ class Given:
             if not name.startswith("--") or name == "--config":
                 continue
             text = value if is_attached else following
-            yield from _flatten(_short(name[2:]), _parsed(text), lambda _, n=name, t=text: f"`{n}={t}`")
+            yield from _flatten(short(name[2:]), _parsed(text), lambda _, n=name, t=text: f"`{n}={t}`")
 
     def _from_files(self) -> Iterator[Setting]:
         for path in given_configs(self.arguments):
@@ -74,7 +74,7 @@ class Given:
             )
 
 
-def _short(key: str) -> str:
+def short(key: str) -> str:
     """A dotted name without ``init_args`` and ``class_path``, and without the ``+`` of appended lists."""
     return ".".join(part for part in key.rstrip("+").split(".") if part not in ("init_args", "class_path"))
 
@@ -92,7 +92,7 @@ def _parsed(text: str) -> Any:
 def _flatten(key: str, value: Any, quote: Any) -> Iterator[Setting]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _flatten(_short(f"{key}.{name}".strip(".")), inner, quote)
+            yield from _flatten(short(f"{key}.{name}".strip(".")), inner, quote)
     elif isinstance(value, list):
         yield Setting(key, value, quote(Setting(key, value, "")))
         for inner in value:

@@ -11,7 +11,7 @@ from jsonargparse import ArgumentParser
 
 from pauc_lightning.cli.command_help import class_actions
 from pauc_lightning.cli.complaints import Context, innermost, last_match, one_line
-from pauc_lightning.cli.given import Given
+from pauc_lightning.cli.given import Given, short
 from pauc_lightning.cli.kinds import KINDS, Kind, find_class, kind_of
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.type_words import REGIONS, accepted, literals
@@ -72,11 +72,11 @@ def _without_value(match: re.Match[str], context: Context) -> str:
 def _rejected(match: re.Match[str], context: Context) -> str:
     """An unknown option of a class, or an unknown key in a file."""
     name, owner = match[1], find_class(context.complaint.owner)
-    key = ".".join(part for part in (context.complaint.key, name) if part)
+    key = short(".".join(part for part in (context.complaint.key, name) if part))
     setting = context.given.find(key) or context.given.find(name)
     quote = setting.quote if setting else f"`{key}`"
     if owner is None:
-        close = nearest(key, _keys(context.parser))
+        close = nearest(key, _options(context.parser))
         return f"{quote}: there is no such option.{close} `{context.command} --help` explains the options."
     options = sorted(_parameters(owner))
     close = nearest(name, [*options, "class_path", "init_args"])

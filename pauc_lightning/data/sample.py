@@ -40,6 +40,12 @@ class Sample(NamedTuple):
                 f"A batch must be (input, label, index) or (input, label), got {type(batch).__name__}{size}: "
                 "return such a tuple from your Dataset."
             )
+        for name, value in zip(("input", "label"), sample, strict=False):
+            if not isinstance(value, Tensor):
+                raise InputError(
+                    f"The {name} of a batch must be a tensor, got {type(value).__name__}: return (input, label, index) "
+                    "from your Dataset, and give one loader, not several."
+                )
         if sample.target.shape != sample.input.shape[:1]:
             raise InputError(
                 f"A batch must have one label per input, got labels of shape {tuple(sample.target.shape)} for inputs "

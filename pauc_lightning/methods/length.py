@@ -50,7 +50,8 @@ def check_schedule_ends(warmup_epochs: int, trainer: Trainer) -> None:
     if math.isinf(steps_in_total(trainer)) or not is_warmup_known:
         raise InputError(
             '`schedule="cosine"` needs to know when training ends: give `trainer.max_steps`, or `trainer.max_epochs` '
-            "with data of known length; with a warm-up the length of an epoch must be known in any case."
+            "with data of known length (with a warm-up the length must be known in any case), or choose "
+            '`schedule="constant"`.'
         )
 
 

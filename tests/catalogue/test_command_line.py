@@ -34,6 +34,7 @@ def pauc(arguments: str, *words: str) -> Case:
 
 MY_MODULES = {
     "broken.py": "class Net(:\n",
+    "typo.yaml": "modle:\n  class_path: CE\n",
     "raising.py": "raise RuntimeError('no licence')\n",
     "mine.py": (
         "from torch import nn\n"
@@ -95,6 +96,7 @@ CASES = {
     ),
     "names": (
         fit("--modle=CE", "`--modle`", "Did you mean `--model`?"),
+        fit("-c typo.yaml", "`modle: CE` in typo.yaml", "Did you mean `model`?"),
         fit("--modle.max_fpr=3", "`--modle.max_fpr`", "Did you mean `--model.max_fpr`?"),
         fit("--max-fpr=3", "`--max_fpr`", "Did you mean `--model.max_fpr`?"),
         fit("--batch_size=3", "`--batch_size`", "Did you mean `--data.batch_size`?"),

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pauc_lightning import InputError, Region
 from pauc_lightning.data import DigitsLT
+from pauc_lightning.data.sample import Sample
 from pauc_lightning.methods import CE, PAUCI, UPAUCI, PartialAUCModule
 from pauc_lightning.methods.minimax import MinimaxMethod
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -318,6 +319,10 @@ def test_wrong_labels_are_named(tmp_path: Path) -> None:
 
 
 def test_wrong_batches_are_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"The input of a batch must be a tensor, got list: .* one loader, not several"
+    ):
+        Sample.from_batch([list(pixels()), list(pixels())])  # what a list of two loaders yields
     with pytest.raises(InputError, match="A batch must be"):
         fit(CE(backbone=small_net()), tmp_path, TupleData(*pixels(), *pixels()), max_epochs=1)
 

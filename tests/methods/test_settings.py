@@ -126,7 +126,9 @@ def test_a_schedule_without_an_end_is_refused_before_the_first_step(tmp_path: Pa
         (1, {"max_epochs": -1, "max_steps": 20}),
     ):
         module = PAUCI(backbone=small_net(), schedule="cosine", warmup_epochs=warmup_epochs)
-        with pytest.raises(InputError, match="needs to know when training ends"):
+        with pytest.raises(
+            InputError, match=r'needs to know when training ends.*or choose `schedule="constant"`'
+        ):
             fit(module, tmp_path, EndlessData(), **limits)
         assert torch.equal(module.backbone.get_parameter("1.weight"), small_net().get_parameter("1.weight"))
     module = PAUCI(backbone=small_net(), schedule="cosine", warmup_epochs=0)
