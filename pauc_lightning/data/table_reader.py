@@ -102,7 +102,7 @@ def _read_text(file: str, path: Path, separator: str, text_columns: Collection[s
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            return pandas.read_csv(
+            table = pandas.read_csv(
                 path,
                 sep=separator,
                 index_col=False,  # otherwise extra values would replace the row numbers
@@ -113,6 +113,18 @@ def _read_text(file: str, path: Path, separator: str, text_columns: Collection[s
             raise InputError(
                 f"{file} has rows with more values than the header has names ({len(names)}): name every column."
             ) from warning
+    _restore_large_integers(table, text_columns)
+    return table
+
+
+def _restore_large_integers(table: DataFrame, text_columns: Collection[str]) -> None:
+    """Turn columns of integers beyond 64 bits into integers, in place; pandas before 3 leaves them as text."""
+    for name in table.columns:
+        if table[name].dtype != object or str(name).strip() in text_columns:
+            continue
+        values = table[name].dropna()
+        if len(values) > 0 and isinstance(values.iloc[0], str) and values.str.fullmatch(r"[+-]?\d+").all():
+            table[name] = table[name].map(int, na_action="ignore")
 
 
 def _check_names(file: str, names: Sequence[str]) -> None:
