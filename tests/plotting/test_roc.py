@@ -8,6 +8,7 @@ import pytest
 import torch
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from sklearn.metrics import auc, roc_auc_score
 from torch import Tensor
@@ -54,7 +55,7 @@ def test_figure_shows_region_value_and_zoom() -> None:
     figure = plot_roc(scores, target, region, name="ours")
     (ax,) = figure.axes
     filled = (
-        p for p in ax.patches if p.get_facecolor()[3] > 0
+        p for p in ax.patches if to_rgba(p.get_facecolor())[3] > 0
     )  # older matplotlib frames the inset by a patch, too
     (patch,) = (p for p in filled if isinstance(p, Rectangle) and p.get_width() < 1)
     assert (patch.get_x(), patch.get_y()) == (0, 0.6)
