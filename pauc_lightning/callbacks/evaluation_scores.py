@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from pauc_lightning import distributed
 
 
-class EvaluationScores(Callback):
+class EvaluationScores(Callback, ABC):
     """Collects the scores and labels of an evaluation and hands them over at its end.
 
     A subclass implements :meth:`on_scores`, and :meth:`wants` if it needs some evaluations only.
@@ -29,11 +30,11 @@ class EvaluationScores(Callback):
         """
         return not trainer.sanity_checking
 
+    @abstractmethod
     def on_scores(
         self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
     ) -> None:
         """Use the scores and labels of all ranks, on the CPU; called on every rank."""
-        raise NotImplementedError
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Forget an evaluation that was interrupted."""
