@@ -1,8 +1,15 @@
 """Stateless metrics in plain torch: scores and labels in, a value or a curve out.
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
+``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
 """
 
+from pauc_lightning.metrics.functional.intervals import (
+    Interval,
+    partial_auc_difference,
+    partial_auc_interval,
+    tpr_at_fpr_interval,
+)
 from pauc_lightning.metrics.functional.partial_auc import (
     PartialAUCBounds,
     binary_partial_auc,
@@ -12,9 +19,13 @@ from pauc_lightning.metrics.functional.partial_auc import (
 from pauc_lightning.metrics.functional.roc import RocCurve
 
 __all__ = [
+    "Interval",
     "PartialAUCBounds",
     "RocCurve",
     "binary_partial_auc",
     "convert_partial_auc",
+    "partial_auc_difference",
     "partial_auc_from_counts",
+    "partial_auc_interval",
+    "tpr_at_fpr_interval",
 ]

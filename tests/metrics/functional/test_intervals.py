@@ -1,0 +1,246 @@
+"""Confidence intervals against brute force, DeLong's formula, scipy and simulated coverage."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.metrics.functional import (
+    binary_partial_auc,
+    partial_auc_difference,
+    partial_auc_interval,
+    tpr_at_fpr_interval,
+)
+from pauc_lightning.metrics.functional.bootstrap import resampled
+from pauc_lightning.metrics.functional.cells import Cells, areas, highest_tpr
+from pauc_lightning.metrics.functional.influence import influence
+from pauc_lightning.metrics.functional.intervals import IntervalMethod
+from pauc_lightning.region import Region
+
+REGIONS = (
+    Region(),
+    Region(0.05),
+    Region(0.3),
+    Region(0.3, 0.5),
+    Region(0.5, 0.0, 0.2),
+    Region(0.6, 0.4, 0.1),
+)
+
+
+def normal_scores(
+    rng: np.random.Generator, n_pos: int, n_neg: int, shift: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    is_positive = np.arange(n_pos + n_neg) < n_pos
+    return rng.normal(size=n_pos + n_neg) + shift * is_positive, is_positive
+
+
+def true_value(shift: float, region: Region) -> float:
+    """The partial AUC of normal scores, integrated numerically from the known ROC curve."""
+    grid = np.linspace(region.min_fpr, region.max_fpr, 400_001)
+    fpr = (grid[1:] + grid[:-1]) / 2
+    return float(np.maximum(norm.cdf(shift + norm.ppf(fpr)) - region.min_tpr, 0).mean() / region.alpha)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+def test_areas_of_redrawn_curves_equal_the_metric_on_the_redrawn_samples(region: Region) -> None:
+    rng = np.random.default_rng(1)
+    for decimals in (0, 1, 6):  # many ties, some, none
+        scores, is_positive = normal_scores(rng, 40, 60, 1.0)
+        scores = scores.round(decimals)
+        cells = Cells.of(scores, is_positive)
+        weights = np.where(
+            is_positive, rng.multinomial(40, is_positive / 40), rng.multinomial(60, ~is_positive / 60)
+        )
+        steps = range(len(cells.positives))
+        positives = np.array([[weights[(cells.step_of == k) & is_positive].sum() for k in steps]])
+        negatives = np.array([[weights[(cells.step_of == k) & ~is_positive].sum() for k in steps]])
+        kept, first, last = region.counts(40, 60)
+        area = areas(positives, negatives, 40 - kept, first, last)[0] / (kept * (last - first))
+        redrawn = binary_partial_auc(
+            np.repeat(scores, weights),
+            np.repeat(is_positive, weights),
+            region.max_fpr,
+            region.min_tpr,
+            region.min_fpr,
+        )
+        assert area == pytest.approx(float(redrawn), abs=1e-12)
+
+
+def test_highest_tpr_equals_a_scan_over_all_thresholds() -> None:
+    rng = np.random.default_rng(2)
+    for decimals, most in product((0, 1, 6), (0, 3, 20)):
+        scores, is_positive = normal_scores(rng, 30, 50, 1.0)
+        scores = scores.round(decimals)
+        scan = max(
+            ((scores >= t) & is_positive).sum() / 30 if ((scores >= t) & ~is_positive).sum() <= most else 0.0
+            for t in [*scores, np.inf]
+        )
+        cells = Cells.of(scores, is_positive)
+        assert highest_tpr(cells.positives[None], cells.negatives[None], most)[0] == pytest.approx(scan)
+
+
+def test_cells_beyond_the_region_change_nothing() -> None:
+    rng = np.random.default_rng(3)
+    cells = Cells.of(*normal_scores(rng, 300, 5000, 1.0))
+    kept, first, last = Region(0.1).counts(300, 5000)
+
+    def statistic(p: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.float64]:
+        return areas(p, n, 0, first, last) / (kept * last)
+
+    whole = resampled(cells, statistic, 2000, seed=0)
+    part = resampled(cells, statistic, 2000, seed=1, n_negatives=last)
+    assert len(cells.until(last + 300).positives) < len(cells.positives) / 2
+    error = whole.std() * np.sqrt(2 / 2000)
+    assert whole.mean() == pytest.approx(part.mean(), abs=4 * error)
+    assert whole.std() == pytest.approx(part.std(), rel=0.1)
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(40, 60), (30, 3000)])
+def test_the_fast_bootstrap_has_the_distribution_of_a_plain_loop(n_pos: int, n_neg: int) -> None:
+    rng = np.random.default_rng(4)
+    scores, is_positive = normal_scores(rng, n_pos, n_neg, 1.5)
+    scores = scores.round(2)
+    loop = []
+    for _ in range(2000):
+        rows = np.concatenate([rng.integers(0, n_pos, n_pos), rng.integers(n_pos, n_pos + n_neg, n_neg)])
+        loop.append(float(binary_partial_auc(scores[rows], is_positive[rows], 0.2, validate_args=False)))
+    fast = partial_auc_interval(scores, is_positive, 0.2, method="bootstrap")
+    spread = np.std(loop)
+    assert fast.standard_error == pytest.approx(spread, rel=0.08)
+    assert [fast.low, fast.high] == pytest.approx(
+        np.quantile(loop, [0.025, 0.975]).tolist(), abs=0.2 * spread
+    )
+
+
+def test_the_whole_auc_has_delongs_standard_error() -> None:
+    scores, is_positive = normal_scores(np.random.default_rng(5), 40, 70, 1.0)
+    scores = scores.round(1)
+    gaps = scores[is_positive][:, None] - scores[~is_positive]
+    wins = (gaps > 0) + 0.5 * (gaps == 0)
+    delong = np.sqrt(wins.mean(1).var(ddof=1) / 40 + wins.mean(0).var(ddof=1) / 70)
+    assert influence(scores, is_positive, Region()).standard_error == pytest.approx(delong, rel=1e-12)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+def test_the_analytic_error_agrees_with_the_bootstrap(region: Region) -> None:
+    scores, is_positive = normal_scores(np.random.default_rng(6), 400, 3000, 1.5)
+    rates = (region.max_fpr, region.min_tpr, region.min_fpr)
+    analytic = partial_auc_interval(scores, is_positive, *rates)
+    bootstrap = partial_auc_interval(scores, is_positive, *rates, method="bootstrap")
+    assert analytic.value == bootstrap.value == float(binary_partial_auc(scores, is_positive, *rates))
+    assert analytic.standard_error == pytest.approx(bootstrap.standard_error, rel=0.1)
+    assert analytic.low < analytic.value < analytic.high
+
+
+@pytest.mark.parametrize("n_pos", [50, 500])
+@pytest.mark.parametrize(
+    "region", [Region(0.05), Region(0.3), Region(0.3, 0.5)], ids=lambda region: region.name
+)
+def test_analytic_intervals_cover_the_true_value(region: Region, n_pos: int) -> None:
+    rng = np.random.default_rng(7)
+    truth = true_value(2.0, region)
+    rates = (region.max_fpr, region.min_tpr)
+    intervals = [partial_auc_interval(*normal_scores(rng, n_pos, 2000, 2.0), *rates) for _ in range(1000)]
+    covered = np.mean([interval.low <= truth <= interval.high for interval in intervals])
+    assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.parametrize("n_pos", [50, 500])
+@pytest.mark.parametrize("region", [Region(0.05), Region(0.3, 0.5)], ids=lambda region: region.name)
+def test_bootstrap_intervals_cover_the_true_value(region: Region, n_pos: int) -> None:
+    rng = np.random.default_rng(8)
+    truth = true_value(2.0, region)
+    rates = (region.max_fpr, region.min_tpr)
+    intervals = [
+        partial_auc_interval(
+            *normal_scores(rng, n_pos, 1000, 2.0), *rates, method="bootstrap", n_resamples=400, seed=repeat
+        )
+        for repeat in range(1000)
+    ]
+    covered = np.mean([interval.low <= truth <= interval.high for interval in intervals])
+    assert 0.92 <= covered <= 0.97
+
+
+@pytest.mark.parametrize("method", ["analytic", "bootstrap"])
+def test_a_paired_difference_is_narrower_than_the_unpaired_one_and_covers_the_truth(
+    method: IntervalMethod,
+) -> None:
+    rng = np.random.default_rng(9)
+    truth = true_value(2.0, Region(0.2)) - true_value(2.0 / np.sqrt(1.25), Region(0.2))
+    covered, repeats = 0, 200
+    for _ in range(repeats):
+        good, is_positive = normal_scores(rng, 200, 1000, 2.0)
+        worse = good + rng.normal(size=1200) * 0.5
+        found = partial_auc_difference(good, worse, is_positive, 0.2, method=method, n_resamples=200)
+        covered += found.low <= truth <= found.high
+    assert covered / repeats == pytest.approx(0.95, abs=0.05)
+    alone = [partial_auc_interval(scores, is_positive, 0.2).standard_error for scores in (good, worse)]
+    assert found.standard_error < 0.9 * np.hypot(alone[0], alone[1])
+    assert found.value == float(
+        binary_partial_auc(good, is_positive, 0.2) - binary_partial_auc(worse, is_positive, 0.2)
+    )
+
+
+def test_the_same_model_twice_differs_by_nothing() -> None:
+    scores, is_positive = normal_scores(np.random.default_rng(10), 50, 100, 1.0)
+    for method in ("analytic", "bootstrap"):
+        same = partial_auc_difference(scores, scores, is_positive, 0.3, method=method)
+        assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
+        assert not same.excludes_zero
+
+
+def test_samples_repeated_within_a_group_do_not_narrow_a_clustered_interval() -> None:
+    scores, is_positive = normal_scores(np.random.default_rng(11), 60, 200, 1.0)
+    once = partial_auc_interval(scores, is_positive, 0.3, method="bootstrap", groups=np.arange(260))
+    copies, groups = np.tile(scores, 9), np.tile(np.arange(260), 9)
+    labels = np.tile(is_positive, 9)
+    naive = partial_auc_interval(copies, labels, 0.3, method="bootstrap")
+    clustered = partial_auc_interval(copies, labels, 0.3, method="bootstrap", groups=groups)
+    assert naive.standard_error == pytest.approx(once.standard_error / 3, rel=0.15)
+    assert clustered.standard_error == pytest.approx(once.standard_error, rel=0.1)
+
+
+def test_tpr_intervals_cover_the_true_rate() -> None:
+    rng = np.random.default_rng(12)
+    truth = norm.cdf(2.0 + norm.ppf(0.05))
+    intervals = [
+        tpr_at_fpr_interval(*normal_scores(rng, 200, 2000, 2.0), 0.05, n_resamples=300, seed=repeat)
+        for repeat in range(300)
+    ]
+    assert 0.91 <= np.mean([i.low <= truth <= i.high for i in intervals]) <= 0.985
+
+
+def test_perfect_and_hopeless_scores_have_an_interval() -> None:
+    labels = np.repeat([0, 1], 30)
+    perfect = partial_auc_interval(np.arange(60.0), labels, 0.5)
+    hopeless = partial_auc_interval(-np.arange(60.0), labels, 0.5)
+    assert (perfect.value, perfect.high, hopeless.value, hopeless.low) == (1, 1, 0, 0)
+    assert perfect.low == pytest.approx(0.025 ** (1 / 15))
+    assert hopeless.high == pytest.approx(1 - 0.025 ** (1 / 15))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"confidence": 95}, "`confidence` must be"),
+        ({"n_resamples": 5, "method": "bootstrap"}, "`n_resamples` must be"),
+        ({"method": "exact"}, "`method` must be one of"),
+        ({"groups": [1, 2], "method": "bootstrap"}, "the group of each of the 8 samples, got 2"),
+        ({"groups": list(range(8))}, '`groups` need `method="bootstrap"`'),
+    ],
+)
+def test_mistakes_get_a_sentence(arguments: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        partial_auc_interval(np.arange(8.0), [0, 1] * 4, 0.5, **arguments)  # type: ignore[arg-type]
+
+
+def test_one_positive_has_no_interval() -> None:
+    with pytest.raises(
+        InputError, match="at least two samples of each class for an interval, got 1 positives"
+    ):
+        partial_auc_interval([0.1, 0.2, 0.3], [0, 0, 1])
