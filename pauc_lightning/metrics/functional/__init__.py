@@ -2,6 +2,7 @@
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
 ``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
+``operating_point`` chooses and evaluates thresholds.
 """
 
 from pauc_lightning.metrics.functional.intervals import (
@@ -9,6 +10,12 @@ from pauc_lightning.metrics.functional.intervals import (
     partial_auc_difference,
     partial_auc_interval,
     tpr_at_fpr_interval,
+)
+from pauc_lightning.metrics.functional.operating_point import (
+    OperatingPoint,
+    operating_point,
+    threshold_for_fpr,
+    tpr_at_fpr,
 )
 from pauc_lightning.metrics.functional.partial_auc import (
     PartialAUCBounds,
@@ -20,12 +27,16 @@ from pauc_lightning.metrics.functional.roc import RocCurve
 
 __all__ = [
     "Interval",
+    "OperatingPoint",
     "PartialAUCBounds",
     "RocCurve",
     "binary_partial_auc",
     "convert_partial_auc",
+    "operating_point",
     "partial_auc_difference",
     "partial_auc_from_counts",
     "partial_auc_interval",
+    "threshold_for_fpr",
+    "tpr_at_fpr",
     "tpr_at_fpr_interval",
 ]
