@@ -125,7 +125,7 @@ def threshold_for_fpr(negatives: Values, max_fpr: float, *, confidence: float = 
     if n < needed:
         raise InputError(
             f"`negatives`: {n} scores are too few to keep max_fpr={max_fpr:g} with probability {confidence:g}; it "
-            f"takes at least {needed}. Collect more negatives, raise max_fpr, or use the empirical threshold of tpr_at_fpr."
+            f"takes at least {needed}. Collect more negatives, raise max_fpr, or use tpr_at_fpr."
         )
     exceeds = binom.sf(
         np.arange(n), n, 1 - max_fpr
