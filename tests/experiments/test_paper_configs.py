@@ -11,7 +11,7 @@ import yaml
 
 from pauc_lightning.cli import main
 from pauc_lightning.config_files import find_config, list_configs
-from pauc_lightning.experiments.paper import TABLES, Table, published
+from pauc_lightning.experiments.paper import TABLES, Table, published_result
 from pauc_lightning.region import Region
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def test_it_trains_what_the_table_shows(table: Table) -> None:
     }
     assert trained == {(result.data, result.method, result.region) for result in table.results}
     for cell in trained:
-        result = published(*cell)
+        result = published_result(*cell)
         assert result is not None
         assert result.table == table.number
     rows = list(dict.fromkeys(result.method for result in table.results))

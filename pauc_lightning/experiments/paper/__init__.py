@@ -3,7 +3,7 @@
 The numbers are in ``results.csv`` and ``timings.csv`` beside these modules. Nothing here imports torch.
 """
 
-from pauc_lightning.experiments.paper.results import Result, published, results
+from pauc_lightning.experiments.paper.results import Result, published, published_result, results
 from pauc_lightning.experiments.paper.tables import TABLES, Table
 from pauc_lightning.experiments.paper.timings import Timing, published_time, timings
 
@@ -13,6 +13,7 @@ __all__ = [
     "Table",
     "Timing",
     "published",
+    "published_result",
     "published_time",
     "results",
     "timings",

@@ -55,8 +55,21 @@ def results() -> tuple[Result, ...]:
     )
 
 
-def published(data: str, method: str, region: Region) -> Result | None:
-    """The paper's number for a data set, a method and a region, or None if it has none.
+def published(data: str, method: str, region: Region) -> float | None:
+    """The paper's mean for a data set, a method and a region, or None if it has none.
+
+    The arguments are those of :func:`published_result`.
+
+    Example:
+        >>> published("cifar10_lt_1", "upauci", Region(max_fpr=0.3, min_tpr=0.7))
+        0.3886
+    """
+    result = published_result(data, method, region)
+    return None if result is None else result.mean
+
+
+def published_result(data: str, method: str, region: Region) -> Result | None:
+    """The paper's mean, standard deviation and table for a data set, a method and a region, or None if it has none.
 
     Args:
         data: Name of a data config. Options that change the data, such as another ``imbalance_ratio``, make the paper's
@@ -65,10 +78,10 @@ def published(data: str, method: str, region: Region) -> Result | None:
         region: The region; the paper's TPAUC (0.3, 0.3) is ``Region(max_fpr=0.3, min_tpr=0.7)``.
 
     Example:
-        >>> result = published("cifar10_lt_1", "upauci", Region(max_fpr=0.3, min_tpr=0.7))
+        >>> result = published_result("cifar10_lt_1", "upauci", Region(max_fpr=0.3, min_tpr=0.7))
         >>> result.table, result.mean, result.std
         (6, 0.3886, 0.0035)
-        >>> published("digits", "upauci", Region(max_fpr=0.3)) is None
+        >>> published_result("digits", "upauci", Region(max_fpr=0.3)) is None
         True
     """
     return _by_name().get((data, _VARIANTS.get(method, method), region_key(region)))
