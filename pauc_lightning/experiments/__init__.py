@@ -4,8 +4,8 @@
 - The request: ``request`` (options) with ``experiment_file`` and ``axes``, which give a ``plan`` of ``cells``, each a
   ``variant`` of the common settings; ``commands`` (their ``pauc`` commands).
 - Bookkeeping: ``directory``, ``note`` (the settings), ``outcome``.
-- Running: ``comparison``, ``option_check``, ``training`` with ``schedule``, ``inner_run``, ``own_process``, and the
-  callbacks in ``record`` with ``live``. ``executors`` is where the trainings run.
+- Running: ``comparison``, ``option_check``, ``training`` with ``schedule``, ``inner_run``, and the callbacks in
+  ``record`` with ``live``. ``executors`` is where the trainings run.
 - The display: ``board``, ``display``, ``timing``.
 - The results: ``table`` with ``interval``, written by ``markdown``, ``latex`` and ``csv_rows``; ``report``,
   ``training_part``.

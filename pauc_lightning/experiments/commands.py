@@ -24,9 +24,7 @@ _DEFAULTS = (
 """Options of every training that a user may override."""
 
 
-def fit_arguments(
-    plan: Plan, cell: Cell, start: Path | None, common: Path | None = None, devices: str = "1"
-) -> list[str]:
+def fit_arguments(plan: Plan, cell: Cell, start: Path | None, common: Path | None = None) -> list[str]:
     """Build the command that trains a cell.
 
     Args:
@@ -34,7 +32,6 @@ def fit_arguments(
         cell: The cell.
         start: The checkpoint that a run starts from; None for initial weights.
         common: The file with the experiment's settings for every run, if it has any.
-        devices: The devices of the cell, as its settings name them.
 
     Returns:
         The arguments of ``pauc``. The comparison's own come last, so that they win.
@@ -45,7 +42,6 @@ def fit_arguments(
         f"--seed_everything={cell.seed}",
         f"--data.seed={cell.seed}",
         f"--trainer.max_epochs={plan.epochs_of(cell)}",
-        *_devices(devices),
         *_CALLBACKS,
     ]
     if isinstance(cell, Run):
@@ -60,9 +56,9 @@ def fit_arguments(
     return ["fit", *_settings(plan, cell, common), *own]
 
 
-def resume_arguments(folder: Path, devices: str = "1") -> list[str]:
+def resume_arguments(folder: Path) -> list[str]:
     """Build the command that continues an interrupted cell in its directory."""
-    return ["resume", str(folder), *_devices(devices)]
+    return ["resume", str(folder)]
 
 
 def print_config_arguments(plan: Plan, cell: Cell, common: Path | None = None) -> list[str]:
@@ -71,7 +67,7 @@ def print_config_arguments(plan: Plan, cell: Cell, common: Path | None = None) -
 
 
 def check_config(config: dict[str, Any]) -> None:
-    """Reject settings of ``pauc fit`` without data or a backbone, or with data whose split cannot be changed."""
+    """Reject settings of ``pauc fit`` without data or a backbone, or with which a comparison cannot work."""
     data = config.get("data")
     if not data:
         raise InputError(
@@ -83,17 +79,12 @@ def check_config(config: dict[str, Any]) -> None:
         )
     if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
         raise InputError("No backbone was named: add one, for example `--model.backbone=MLPScorer`.")
-
-
-def devices_of(config: dict[str, Any]) -> str:
-    """The devices that the settings of ``pauc fit`` name, as they would be typed; "1" for a single one."""
-    trainer = config["trainer"]
-    if trainer.get("num_nodes", 1) > 1:
+    nodes = config["trainer"].get("num_nodes", 1)
+    if nodes > 1:
         raise InputError(
-            f"`trainer.num_nodes={trainer['num_nodes']}`: a run of a comparison stays on one machine. Use several "
-            "machines for several runs, with --executor ray or slurm."
+            f"`trainer.num_nodes={nodes}`: a run of a comparison stays on one machine. Several machines train several "
+            "runs, with --executor ray or slurm."
         )
-    return str(trainer.get("devices", 1))
 
 
 def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
@@ -116,8 +107,3 @@ def _shared_configs(plan: Plan, common: Path | None) -> Iterator[str]:
             yield config
         elif common is not None:
             yield str(common)
-
-
-def _devices(devices: str) -> list[str]:
-    """Name several devices explicitly: the command then gets a process of its own, see ``own_process``."""
-    return [] if devices == "1" else [f"--trainer.devices={devices}"]

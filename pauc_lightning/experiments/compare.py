@@ -36,11 +36,9 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
 
 
 def _executor(plan: Plan, run_pauc: Callable[[Sequence[str]], None]) -> Executor:
-    from pauc_lightning.experiments.executors import InProcess
+    from pauc_lightning.experiments.executors import executor_for
 
-    if plan.executor != "process":
-        raise InputError(f"`--executor {plan.executor}` is not available yet.")  # lead: executor_for at merge
-    return InProcess(run_pauc)
+    return executor_for(plan.executor, plan.processes, run_pauc)
 
 
 def _check_alone() -> None:

@@ -17,7 +17,7 @@ from pauc_lightning.experiments.directory import ComparisonDirectory
 from pauc_lightning.experiments.display import display_for, rich_table
 from pauc_lightning.experiments.executors import Executor
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
-from pauc_lightning.experiments.option_check import Devices, check_options
+from pauc_lightning.experiments.option_check import check_options
 from pauc_lightning.experiments.outcome import Outcome, read_curve
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.report import Results
@@ -66,9 +66,9 @@ class Comparison:
         """
         self.directory.check(self.plan)
         try:
-            devices = check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
+            check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
             with self.directory.held():
-                self._train(devices)
+                self._train()
                 results = self._results()
                 files = results.save()
         except KeyboardInterrupt:
@@ -80,7 +80,7 @@ class Comparison:
 
     # ------------------------------------------------------------------ training
 
-    def _train(self, devices: Devices) -> None:
+    def _train(self) -> None:
         self.directory.check(self.plan)  # again: another comparison may have ended since
         missing = self.directory.missing(self.plan)
         if not missing:
@@ -89,7 +89,7 @@ class Comparison:
         earlier = {run: self.directory.outcome(run) for run in self.plan.runs if run not in missing}
         board = Board(self.plan, missing, earlier, self._executor.slots)
         self._say_cores(len(missing))
-        training = Training(self.plan, self.directory, devices, common, self._executor)
+        training = Training(self.plan, self.directory, common, self._executor)
         try:
             with display_for(board, self._console) as display, self._executor:
                 training.run(missing, board, display)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from lightning.fabric.utilities.warnings import PossibleUserWarning
 
-from pauc_lightning.experiments.own_process import OwnProcessFailed, needs_own_process, run_in_own_process
-
 RunPauc = Callable[[Sequence[str]], None]
 """The ``pauc`` command, called with its arguments."""
 
@@ -65,7 +63,7 @@ class RunStopped(KeyboardInterrupt):
 
 
 class InnerRuns:
-    """Runs ``pauc`` commands silently: in this process, or in one of their own if they name several devices.
+    """Runs ``pauc`` commands silently in this process.
 
     Args:
         run_pauc: The ``pauc`` command.
@@ -89,19 +87,18 @@ class InnerRuns:
 
         with _captured(output, caught):
             try:
-                run = run_in_own_process if needs_own_process(arguments) else self._run_pauc
-                run(arguments)
+                self._run_pauc(arguments)
             except SystemExit as stopped:
                 sentence = _error_sentence(output.getvalue())
                 if not stopped.code and "--print_config" in arguments:
                     return said()
                 if not stopped.code or stopped.code in _INTERRUPTED or sentence is None:
-                    raise RunStopped(said()) from stopped
+                    raise RunStopped(
+                        said()
+                    ) from stopped  # under DDP, processes other than the first end with 0
                 raise RunFailed(sentence, said(), is_mistake=True) from stopped
             except KeyboardInterrupt as stopped:
                 raise RunStopped(said()) from stopped
-            except OwnProcessFailed as error:
-                raise RunFailed(str(error), said(), is_mistake=False) from error
             except Exception as error:
                 what = str(error).strip().partition("\n")[0]
                 reason = f"{type(error).__name__}: {what}" if what else type(error).__name__

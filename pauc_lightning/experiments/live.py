@@ -1,20 +1,11 @@
-"""Reports the progress of a training to the code that started it, also out of a process of its own."""
+"""Reports the progress of a training to the code that started it."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
-
-PIPED = "PAUC_PROGRESS_ON_STDOUT"
-"""If this variable is set in the environment, progress is printed for the process that reads the output."""
-_MARK = "\x1epauc-progress "
-_SECONDS = 0.2
-"""The shortest time between two printed lines."""
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,6 @@ class Progress:
 Observer = Callable[[Progress], None]
 
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
-_printed_at = 0.0
 
 
 @contextlib.contextmanager
@@ -55,17 +45,3 @@ def report(progress: Progress) -> None:
     observer = _observer.get()
     if observer is not None:
         observer(progress)
-    elif os.environ.get(PIPED):
-        _print(progress)
-
-
-def from_line(line: str) -> Progress | None:
-    """Read a line of the output of a process; None if it is not about progress."""
-    return Progress(**json.loads(line.removeprefix(_MARK))) if line.startswith(_MARK) else None
-
-
-def _print(progress: Progress) -> None:
-    global _printed_at
-    if time.monotonic() - _printed_at >= _SECONDS:
-        _printed_at = time.monotonic()
-        print(f"{_MARK}{json.dumps(asdict(progress))}", flush=True)

@@ -10,36 +10,29 @@ from pathlib import Path
 import yaml
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.cells import Cell, Task
-from pauc_lightning.experiments.commands import check_config, devices_of, print_config_arguments
+from pauc_lightning.experiments.cells import Cell
+from pauc_lightning.experiments.commands import check_config, print_config_arguments
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.experiments.note import common_settings
 from pauc_lightning.experiments.plan import Plan
 
-Devices = dict[tuple[str, Task], str]
-"""For each kind of cell, the devices that its settings name."""
 
-
-def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> Devices:
+def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> None:
     """Resolve the settings of each kind of cell once.
-
-    Returns:
-        The devices of each kind of cell.
 
     Raises:
         InputError: If ``pauc fit`` rejects the settings of any of them.
     """
     kinds = {cell.kind: cell for cell in reversed(missing)}
     with _common_settings(plan) as common:
-        return {kind: _check(plan, cell, common, run_pauc) for kind, cell in reversed(kinds.items())}
+        for cell in reversed(kinds.values()):
+            _check(plan, cell, common, run_pauc)
 
 
-def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> str:
+def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> None:
     try:
         printed = run_pauc(print_config_arguments(plan, cell, common))
-        config = yaml.safe_load(printed.text)
-        check_config(config)
-        return devices_of(config)
+        check_config(yaml.safe_load(printed.text))
     except RunFailed as failed:
         if not failed.is_mistake:
             raise

@@ -12,10 +12,9 @@ from pauc_lightning.experiments.cells import Cell, Run, WarmUp
 from pauc_lightning.experiments.commands import fit_arguments, resume_arguments
 from pauc_lightning.experiments.directory import ComparisonDirectory
 from pauc_lightning.experiments.display import Display
-from pauc_lightning.experiments.executors import Ended, Executor, Failure, Job
-from pauc_lightning.experiments.inner_run import RunStopped, Said
+from pauc_lightning.experiments.executors import Ended, Executor, Failure, Job, JobsStopped
+from pauc_lightning.experiments.inner_run import Said
 from pauc_lightning.experiments.live import Progress
-from pauc_lightning.experiments.option_check import Devices
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.schedule import Schedule
@@ -36,7 +35,6 @@ class Training:
     Args:
         plan: The comparison.
         directory: Its directory, which is held.
-        devices: The devices of each kind of cell.
         common: The file with the experiment's settings for every run, if it has any.
         executor: Runs the jobs.
     """
@@ -45,7 +43,6 @@ class Training:
         self,
         plan: Plan,
         directory: ComparisonDirectory,
-        devices: Devices,
         common: Path | None,
         executor: Executor,
     ) -> None:
@@ -53,7 +50,6 @@ class Training:
         self.warnings: dict[str, Cell] = {}
         self._plan = plan
         self._directory = directory
-        self._devices = devices
         self._common = common
         self._executor = executor
         self._running: dict[str, _Started] = {}
@@ -84,13 +80,12 @@ class Training:
         if isinstance(cell, Run) and plan.warmup_epochs > 0:
             start = directory.warm_up_checkpoint(cell.warm_up)
             assert start is not None
-        devices = self._devices[cell.kind]
-        arguments = fit_arguments(plan, cell, start, self._common, devices)
+        arguments = fit_arguments(plan, cell, start, self._common)
         interrupted = None if anew else directory.interrupted(cell, arguments, plan.threads)
         if interrupted is None:
             directory.begin(cell, arguments, plan.threads)
         else:
-            arguments = resume_arguments(interrupted, devices)
+            arguments = resume_arguments(interrupted)
         job = Job(cell.folder.as_posix(), tuple(arguments), plan.threads)
         self._running[job.name] = _Started(cell, is_continued=interrupted is not None)
         board.start(cell, is_continued=interrupted is not None)
@@ -103,9 +98,9 @@ class Training:
 
         try:
             return self._executor.wait(on_progress)
-        except RunStopped as stopped:
-            for started in self._running.values():  # one: the executor of this process says what it printed
-                self._write_log(started.cell, stopped.said)
+        except JobsStopped as stopped:
+            for ended in stopped.ended:
+                self._write_log(self._running[ended.job.name].cell, ended.said)
             raise
 
     # ------------------------------------------------------------------ end
