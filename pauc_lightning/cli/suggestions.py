@@ -75,6 +75,11 @@ def _rejected(match: re.Match[str], context: Context) -> str:
     key = short(".".join(part for part in (context.complaint.key, name) if part))
     setting = context.given.find(key) or context.given.find(name)
     quote = setting.quote if setting else f"`{key}`"
+    if owner is None and key.partition(".")[0] == "compare":
+        return (
+            f"The config describes a comparison (`compare:`), not a single run: `{context.command}` cannot use it. "
+            "Type `pauc compare` with it, or give another config."
+        )
     if owner is None:
         close = nearest(key, _options(context.parser))
         return f"{quote}: there is no such option.{close} `{context.command} --help` explains the options."

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pauc_lightning.experiments.cells import Cell, Run
+from pauc_lightning.experiments.cells import Cell, Run, Task
 from pauc_lightning.experiments.live import Progress
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.table import Table
-from pauc_lightning.experiments.timing import Stopwatch, TimeLeft
+from pauc_lightning.experiments.timing import Remaining, Stopwatch, TimeLeft
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,21 @@ class Finished:
         return text if collapse is None else f"{text}, collapsed by step {collapse.step}"
 
 
+@dataclass
+class Running:
+    """A cell that is being trained.
+
+    Args:
+        started: When it was started.
+        is_continued: Whether an interrupted training goes on, which takes less time than a whole one.
+        progress: Its latest progress.
+    """
+
+    started: float
+    is_continued: bool = False
+    progress: Progress | None = None
+
+
 class Board:
     """Keeps track of the finished, running and remaining cells.
 
@@ -47,6 +62,7 @@ class Board:
         plan: The comparison.
         missing: The cells to train, in order.
         earlier: Outcomes of the runs that were finished before.
+        slots: The number of cells that are trained at a time.
         clock: Returns the time in seconds.
     """
 
@@ -54,42 +70,42 @@ class Board:
         self,
         plan: Plan,
         missing: Sequence[Cell],
-        earlier: dict[Run, Outcome],
+        earlier: Mapping[Run, Outcome],
+        slots: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.plan = plan
         self.finished: list[Finished] = []
-        self.running: Cell | None = None
-        self.progress: Progress | None = None
+        self.running: dict[Cell, Running] = {}
         self.n_cells = len(missing)
         self.n_earlier = len(earlier)
         self._remaining = list(missing)
         self._outcomes = dict(earlier)
+        self._slots = slots
         self._watch = Stopwatch()
         self._clock = clock
-        self._started = self._cell_started = clock()
+        self._started = clock()
 
-    def start(self, cell: Cell) -> None:
+    def start(self, cell: Cell, is_continued: bool = False) -> None:
         """Record that a cell starts."""
-        self.running, self.progress = cell, None
-        self._cell_started = self._clock()
+        self.running[cell] = Running(self._clock(), is_continued)
 
-    def update(self, progress: Progress) -> None:
-        """Record the progress of the running cell."""
-        self.progress = progress
+    def update(self, cell: Cell, progress: Progress) -> None:
+        """Record the progress of a running cell."""
+        if cell in self.running:
+            self.running[cell].progress = progress
 
-    def finish(self, outcome: Outcome, warnings: Sequence[str] = ()) -> Finished:
-        """Record that the running cell has ended."""
-        cell = self.running
-        assert cell is not None
-        done = Finished(cell, outcome, self._clock() - self._cell_started, tuple(warnings))
-        if outcome.failure is None:
-            self._watch.add(cell.kind, self.plan.epochs_of(cell), done.seconds)
+    def finish(self, cell: Cell, outcome: Outcome, warnings: Sequence[str] = ()) -> Finished:
+        """Record that a cell has ended, or that it cannot be trained."""
+        running = self.running.pop(cell, None)
+        seconds = 0.0 if running is None else self._clock() - running.started
+        done = Finished(cell, outcome, seconds, tuple(warnings))
+        if outcome.failure is None and running is not None and not running.is_continued:
+            self._watch.add(cell.kind, self.plan.epochs_of(cell), seconds)
         if isinstance(cell, Run):
             self._outcomes[cell] = outcome
         self.finished.append(done)
         self._remaining.remove(cell)
-        self.running = self.progress = None
         return done
 
     @property
@@ -102,15 +118,18 @@ class Board:
         """The estimated time left; None if nothing remains."""
         if not self._remaining:
             return None
-        cells = [(cell.kind, self.plan.epochs_of(cell)) for cell in self._remaining]
-        running = self._clock() - self._cell_started if self.running is not None else 0.0
-        return self._watch.left(cells, running)
+        return self._watch.left([self._as_remaining(cell) for cell in list(self._remaining)], self._slots)
 
-    @property
-    def table(self) -> Table:
-        """The table of the results so far."""
+    def _as_remaining(self, cell: Cell) -> Remaining:
+        running = self.running.get(cell)
+        seconds = None if running is None else self._clock() - running.started
+        after = cell.warm_up if isinstance(cell, Run) else None
+        return Remaining(cell, cell.kind, self.plan.epochs_of(cell), seconds, after)
+
+    def table(self, task: Task) -> Table:
+        """The table of a task's results so far."""
         plan = self.plan
-        return Table(plan.methods, plan.regions, plan.seeds, self.outcome, plan.baseline)
+        return Table(list(plan.methods), plan.regions, plan.seeds, self.outcome, plan.baseline, task)
 
     def outcome(self, run: Run) -> Outcome:
         """The outcome of a run; empty until it is known."""

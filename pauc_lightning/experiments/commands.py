@@ -1,18 +1,21 @@
-"""The ``pauc fit`` command of each cell."""
+"""The ``pauc`` commands of a comparison: how each cell is checked, trained and continued."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Cell, Run
-from pauc_lightning.experiments.plan import Plan, method_config
+from pauc_lightning.experiments.plan import Plan
 
 _CALLBACKS = tuple(
     f"--trainer.callbacks+=pauc_lightning.experiments.record.{name}"
     for name in ("RunRecord", "ProgressReporter")
 )
+_FIRST = ("--trainer.devices=1",)
+"""Options that configs may override: a cell's results must not depend on the number of devices of the machine."""
 _DEFAULTS = (
     "--trainer.enable_model_summary=false",
     "--trainer.enable_progress_bar=false",
@@ -21,19 +24,20 @@ _DEFAULTS = (
 """Options of every training that a user may override."""
 
 
-def fit_arguments(plan: Plan, cell: Cell, start: Path | None) -> list[str]:
+def fit_arguments(plan: Plan, cell: Cell, start: Path | None, common: Path | None = None) -> list[str]:
     """Build the command that trains a cell.
 
     Args:
         plan: The comparison.
         cell: The cell.
         start: The checkpoint that a run starts from; None for initial weights.
+        common: The file with the experiment's settings for every run, if it has any.
 
     Returns:
         The arguments of ``pauc``. The comparison's own come last, so that they win.
     """
     own = [
-        f"--run_dir={plan.out}",
+        f"--run_dir={plan.out / cell.task.folder}",
         f"--run_name={cell.name}",
         f"--seed_everything={cell.seed}",
         f"--data.seed={cell.seed}",
@@ -49,16 +53,21 @@ def fit_arguments(plan: Plan, cell: Cell, start: Path | None) -> list[str]:
         ]
         if start is not None:
             own += [f"--model.init_weights={start}"]
-    return ["fit", *_common(plan, cell.method), *plan.extra, *own]
+    return ["fit", *_settings(plan, cell, common), *own]
 
 
-def print_config_arguments(plan: Plan, method: str) -> list[str]:
-    """Build the command that checks the options of a method's runs and prints their settings."""
-    return ["fit", *_common(plan, method), *plan.extra, "--print_config"]
+def resume_arguments(folder: Path) -> list[str]:
+    """Build the command that continues an interrupted cell in its directory."""
+    return ["resume", str(folder)]
+
+
+def print_config_arguments(plan: Plan, cell: Cell, common: Path | None = None) -> list[str]:
+    """Build the command that checks the options of a cell and prints its settings."""
+    return ["fit", *_settings(plan, cell, common), "--print_config"]
 
 
 def check_config(config: dict[str, Any]) -> None:
-    """Reject settings of ``pauc fit`` without data or a backbone, or with data whose split cannot be changed."""
+    """Reject settings of ``pauc fit`` without data or a backbone, or with which a comparison cannot work."""
     data = config.get("data")
     if not data:
         raise InputError(
@@ -70,8 +79,31 @@ def check_config(config: dict[str, Any]) -> None:
         )
     if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
         raise InputError("No backbone was named: add one, for example `--model.backbone=MLPScorer`.")
+    nodes = config["trainer"].get("num_nodes", 1)
+    if nodes > 1:
+        raise InputError(
+            f"`trainer.num_nodes={nodes}`: a run of a comparison stays on one machine. Several machines train several "
+            "runs, with --executor ray or slurm."
+        )
 
 
-def _common(plan: Plan, method: str) -> list[str]:
-    configs = [*plan.configs, str(method_config(method))]
-    return [part for config in configs for part in ("-c", config)] + list(_DEFAULTS)
+def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
+    """Yield the settings in the order in which they win: files, the file's options, the command line's."""
+    variants = plan.variants_of(cell)
+    yield from _FIRST
+    for config in (*_shared_configs(plan, common), *(path for v in variants for path in v.configs)):
+        yield from ("-c", config)
+    yield from _DEFAULTS
+    for variant in variants:
+        yield from variant.options
+    yield from plan.extra
+    for variant in variants:
+        yield from variant.last
+
+
+def _shared_configs(plan: Plan, common: Path | None) -> Iterator[str]:
+    for config in plan.configs:
+        if plan.experiment is None or Path(config) != plan.experiment.path:
+            yield config
+        elif common is not None:
+            yield str(common)

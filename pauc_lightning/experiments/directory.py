@@ -1,33 +1,43 @@
-"""The directory of a comparison: which runs it holds, and whether they belong to the plan."""
+"""The directory of a comparison: which cells it holds, and whether they belong to the plan."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from pauc_lightning.checkpoint_io import read_checkpoint
+from pauc_lightning.cli.configs import given_configs
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.axes import WARM_UP
 from pauc_lightning.experiments.cells import Cell, Run, WarmUp
-from pauc_lightning.experiments.outcome import Record
-from pauc_lightning.experiments.plan import Plan, method_config
+from pauc_lightning.experiments.note import Note, common_settings, read_json
+from pauc_lightning.experiments.outcome import Outcome, Record
+from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.files import write_text
 
 _RESULTS = "test_metrics.json"
+_FINISHED, _STARTED = "finished.json", "started.json"
 _LAST = Path("checkpoints/last.ckpt")
+_COMMON = "common.yaml"
+_TASKS = ("", "*/", "*/*/")
+"""Cells lie directly in the directory, or below a data set or backbone, or below both."""
+_RUN = re.compile(r"(.+)-(?:auc|[ot]pauc_.+)-seed\d+")
 _LOCK_SECONDS = 10
 """Seconds to wait for the lock: the data-loading workers of a killed process hold it for up to 5 s."""
 
 
 class ComparisonDirectory:
-    """Finds the runs of a comparison in its directory.
+    """Finds the cells of a comparison in its directory.
 
-    ``comparison.json`` holds the settings, which prevents mixing runs made with different ones.
-    ``<warm-up>/finished.json`` names the checkpoint at the warm-up's end. A run is finished when it has been tested.
+    ``comparison.json`` holds the settings. ``<cell>/started.json`` tells with which settings a cell was started last,
+    so that an interrupted one is continued only with the same. ``<warm-up>/finished.json`` names the checkpoint at the
+    warm-up's end. A run is finished when it has been tested.
 
     Args:
         path: The directory; it need not exist.
@@ -35,7 +45,7 @@ class ComparisonDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._note = path / "comparison.json"
+        self.note = Note(path)
         self._lock = path / ".lock"
         self._new: list[Path] = []
 
@@ -80,36 +90,25 @@ class ComparisonDirectory:
         nearest = next((folder for folder in (self.path, *self.path.parents) if folder.exists()), Path())
         if not nearest.is_dir():
             raise InputError(f"`--out {self.path}`: {nearest} is a file. Give the name of a directory.")
-        has_any = self._holds(f"*/*/{_RESULTS}", "warmup-*/finished.json")
-        earlier = _read_json(self._note) if has_any and self._note.is_file() else {}
-        settings = _settings(plan)
-        for key in settings if earlier else ():
-            if settings[key] != earlier.get(key):
-                raise InputError(
-                    f"`--out {self.path}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
-                    f"{settings[key]}). Give another --out. Methods, regions and seeds may differ: they are added."
-                )
-        texts = earlier.get("files", {})
-        for path, has_runs in self._files_in_use(plan, has_any).items():
-            if has_runs and texts.get(str(path)) != _text(path):
-                raise InputError(
-                    f"`--out {self.path}` holds runs made with another version of {path}, or with an unrecorded "
-                    f"one. Give another --out, or undo the change (the old content, if known, is in {self._note})."
-                )
-        for seed in plan.seeds if plan.warmup_epochs > 0 else ():
-            self._check_warm_up(WarmUp(seed), plan)
+        self.note.check(plan, self._used(plan))
+        for warm_up in plan.warm_ups:
+            self._check_warm_up(warm_up, plan)
 
-    def write_note(self, plan: Plan) -> None:
-        """Record the settings and the contents of the config files."""
-        texts = _read_json(self._note).get("files", {}) if self._note.is_file() else {}
-        texts |= {str(path): _text(path) for path in self._files_in_use(plan, has_any=True)}
-        write_text(self._note, json.dumps({**_settings(plan), "files": texts}, indent=2) + "\n")
+    def write_settings(self, plan: Plan) -> Path | None:
+        """Record the settings, and write those that go to every run to a file; return it, if there are any."""
+        self.note.write(plan)
+        text = common_settings(plan)
+        if not text:
+            return None
+        write_text(self.path / _COMMON, text)
+        return self.path / _COMMON
 
-    def withdraw_note(self) -> None:
+    def withdraw_settings(self) -> None:
         """Leave the file system as it was before, because the first training rejected the plan."""
-        if self._holds(f"*/*/{_RESULTS}", "warmup-*/finished.json"):
+        if next(self._finished_cells(), None) is not None:
             return
-        self._note.unlink(missing_ok=True)
+        for name in (self.note.path.name, _COMMON):
+            (self.path / name).unlink(missing_ok=True)
         if self._new:  # nobody else uses a directory that did not exist
             with contextlib.suppress(OSError):  # Windows keeps a file that is open
                 self._lock.unlink(missing_ok=True)
@@ -118,29 +117,83 @@ class ComparisonDirectory:
                 return
             folder.rmdir()
 
-    def _holds(self, *patterns: str) -> bool:
-        return any(True for pattern in patterns for _ in self.path.glob(pattern))
+    def _finished_cells(self) -> Iterator[Path]:
+        """Yield the directories of all finished cells, below that of the comparison."""
+        for tasks in _TASKS:
+            for pattern, levels in (
+                (f"{tasks}*/version_*/{_RESULTS}", 1),
+                (f"{tasks}warmup-*/{_FINISHED}", 0),
+            ):
+                for path in self.path.glob(pattern):
+                    yield path.relative_to(self.path).parents[levels]
 
-    def _files_in_use(self, plan: Plan, has_any: bool) -> dict[Path, bool]:
-        """Map the config files of the plan to whether finished runs have used them."""
-        is_used = {Path(config): has_any for config in plan.configs}
-        is_used |= {method_config(method): self._holds(f"{method}-*/*/{_RESULTS}") for method in plan.methods}
-        is_used[method_config("ce")] = self._holds(f"ce-*/*/{_RESULTS}", "warmup-*/finished.json")
-        return is_used
+    def _used(self, plan: Plan) -> dict[str, set[str]]:
+        """The labels of the finished cells, by axis."""
+        used: dict[str, set[str]] = {"methods": set(), "data": set(), "backbones": set(), WARM_UP: set()}
+        for cell in self._finished_cells():
+            *task, name = cell.parts
+            found = _RUN.fullmatch(name)
+            if found:
+                used["methods"].add(found[1])
+            else:
+                used[WARM_UP].add(WARM_UP)
+            if plan.data:
+                used["data"].update(task[:1])
+            if plan.backbones:
+                used["backbones"].update(task[-1:])
+        return used
+
+    # ------------------------------------------------------------------ started cells
+
+    def begin(self, cell: Cell, arguments: Sequence[str], threads: int) -> None:
+        """Note with which settings a cell is started, and in which directory."""
+        content = {"settings": _digest(arguments, threads), "version": self._next_version(cell)}
+        write_text(self.path / cell.folder / _STARTED, json.dumps(content, indent=2) + "\n")
+
+    def give_up(self, cell: Cell) -> None:
+        """Forget that a cell was started, because it failed: it starts anew the next time."""
+        (self.path / cell.folder / _STARTED).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # something else is in it
+            (self.path / cell.folder).rmdir()
+
+    def interrupted(self, cell: Cell, arguments: Sequence[str], threads: int) -> Path | None:
+        """Find the directory of a cell that was interrupted and can be continued.
+
+        Args:
+            cell: The cell.
+            arguments: The command that trains it; only a cell started by the same command is continued.
+            threads: The number of threads.
+        """
+        note = self.path / cell.folder / _STARTED
+        if not note.is_file():
+            return None
+        started = read_json(note)
+        folder = note.parent / f"version_{started.get('version')}"
+        if started.get("settings") != _digest(arguments, threads) or not (folder / "config.yaml").is_file():
+            return None
+        try:
+            read_checkpoint(folder / _LAST, to_resume=True)
+        except InputError:  # there is none, or it is damaged
+            return None
+        return folder
+
+    def _next_version(self, cell: Cell) -> int:
+        names = (path.name.removeprefix("version_") for path in (self.path / cell.folder).glob("version_*"))
+        return max((int(name) for name in names if name.isdecimal()), default=-1) + 1
 
     # ------------------------------------------------------------------ warm-ups
 
     def warm_up_checkpoint(self, warm_up: WarmUp) -> Path | None:
         """Find the checkpoint at the end of a finished warm-up; None if it is not finished."""
-        note = self.path / warm_up.name / "finished.json"
-        if not note.is_file():
+        folder = self.path / warm_up.folder
+        if not (folder / _FINISHED).is_file():
             return None
         # Earlier versions noted the path from the directory they were started in.
-        return self.path / warm_up.name / Path(*Path(_read_json(note)["checkpoint"]).parts[-3:])
+        return folder / Path(*Path(read_json(folder / _FINISHED)["checkpoint"]).parts[-3:])
 
-    def finish_warm_up(self, warm_up: WarmUp, write: bool) -> Path:
-        """Check that the newest run of a warm-up has reached its end, note it, and return its last checkpoint."""
-        folder, record = self._newest(warm_up.name)
+    def finish_warm_up(self, warm_up: WarmUp) -> None:
+        """Check that the newest run of a warm-up has reached its end, and note its last checkpoint."""
+        folder, record = self._newest(warm_up)
         if folder is None or record is None:
             raise InputError(
                 f"the {warm_up.title} did not reach its end. Type the same command to repeat it."
@@ -152,14 +205,12 @@ class ComparisonDirectory:
                 f"{checkpoint} was saved at step {at['steps']}, not at the warm-up's end (step {record.steps}), where "
                 "the methods start. Leave out the --checkpoint options."
             )
-        if write:
-            content = {"checkpoint": str(checkpoint.relative_to(self.path / warm_up.name)), **at}
-            write_text(self.path / warm_up.name / "finished.json", json.dumps(content, indent=2) + "\n")
-        return checkpoint
+        content = {"checkpoint": str(checkpoint.relative_to(self.path / warm_up.folder)), **at}
+        write_text(self.path / warm_up.folder / _FINISHED, json.dumps(content, indent=2) + "\n")
 
-    def _newest(self, name: str) -> tuple[Path | None, Record | None]:
+    def _newest(self, cell: Cell) -> tuple[Path | None, Record | None]:
         """Find the newest directory whose training reached its end, and its record."""
-        folders = list((self.path / name).glob("version_*/"))
+        folders = list((self.path / cell.folder).glob("version_*/"))
         with_record = [(folder, record) for folder in folders if (record := Record.read(folder)) is not None]
         if not with_record:
             return None, None
@@ -170,7 +221,7 @@ class ComparisonDirectory:
         checkpoint = self.warm_up_checkpoint(warm_up)
         if checkpoint is None:
             return
-        note = _read_json(self.path / warm_up.name / "finished.json")
+        note = read_json(self.path / warm_up.folder / _FINISHED)
         at = _position(checkpoint)
         is_old = "steps" not in note
         if at["epoch"] + 1 < plan.warmup_epochs if is_old else at["steps"] != note["steps"]:
@@ -186,13 +237,13 @@ class ComparisonDirectory:
 
     def finished(self, run: Run) -> Path | None:
         """Find the newest directory of a finished run; None if there is none."""
-        finished = list((self.path / run.name).glob(f"version_*/{_RESULTS}"))
+        finished = list((self.path / run.folder).glob(f"version_*/{_RESULTS}"))
         return max(finished, key=lambda path: path.stat().st_mtime).parent if finished else None
 
     def result(self, run: Run) -> float | None:
         """Read the test result of a finished run; None if it is not finished."""
         folder = self.finished(run)
-        return None if folder is None else float(_read_json(folder / _RESULTS)["pauc"])
+        return None if folder is None else float(read_json(folder / _RESULTS)["pauc"])
 
     def record(self, cell: Cell) -> Record | None:
         """Read how the training of a finished cell ended, if that was recorded."""
@@ -203,58 +254,33 @@ class ComparisonDirectory:
             folder = None if checkpoint is None else checkpoint.parents[1]
         return None if folder is None else Record.read(folder)
 
+    def outcome(self, cell: Cell) -> Outcome:
+        """Read the outcome of a finished cell; empty if it is not finished."""
+        record = self.record(cell)
+        collapse = record.collapses[0] if record is not None and record.collapses else None
+        return Outcome(self.result(cell) if isinstance(cell, Run) else None, collapse)
+
     def log(self, cell: Cell) -> Path:
         """The file with the output of the cell's latest training."""
-        return self.path / cell.name / "log.txt"
+        return self.path / cell.folder / "log.txt"
 
     def missing(self, plan: Plan) -> list[Cell]:
         """List the cells to train in order, each warm-up before the runs that start from it."""
         missing: list[Cell] = []
-        for seed in plan.seeds:
-            runs = [run for run in plan.runs if run.seed == seed and self.finished(run) is None]
-            is_needed = bool(runs) and plan.warmup_epochs > 0
-            if is_needed and self.warm_up_checkpoint(WarmUp(seed)) is None:
-                missing.append(WarmUp(seed))
-            missing += runs
+        unfinished = [run for run in plan.runs if self.finished(run) is None]
+        for warm_up in dict.fromkeys(run.warm_up for run in unfinished):
+            if plan.warmup_epochs > 0 and self.warm_up_checkpoint(warm_up) is None:
+                missing.append(warm_up)
+            missing += [run for run in unfinished if run.warm_up == warm_up]
         return missing
 
 
-def _settings(plan: Plan) -> dict[str, Any]:
-    return {
-        "config": list(plan.configs),
-        "options": _options_in_order(plan.extra),
-        "epochs": plan.epochs,
-        "warmup_epochs": plan.warmup_epochs,
-    }
-
-
-def _options_in_order(extra: Sequence[str]) -> list[str]:
-    """Sort the options, with their values, by name.
-
-    Example:
-        >>> _options_in_order(["--b", "1", "--a=2"])
-        ['--a=2', '--b 1']
-    """
-    options: list[list[str]] = []
-    for text in extra:
-        if text.startswith("-") or not options:
-            options.append([])
-        options[-1].append(text)
-    return sorted(" ".join(option) for option in options)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.is_file() else ""
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text())
-        if not isinstance(content, dict):
-            raise ValueError("not an object")
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} is damaged or cannot be read ({error}): give another --out.") from error
-    return content
+def _digest(arguments: Sequence[str], threads: int) -> str:
+    """A checksum of a command and of the config files that it names."""
+    digest = hashlib.sha256(json.dumps([list(arguments), threads]).encode())
+    for path in given_configs(arguments):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
 
 
 def _position(checkpoint: Path) -> dict[str, int]:

@@ -11,17 +11,20 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from pauc_lightning.durations import in_words
-from pauc_lightning.experiments.board import Board, Finished
-from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.board import Board, Finished, Running
+from pauc_lightning.experiments.cells import Cell, Run, Task
 from pauc_lightning.experiments.table import COLLAPSED, FAILED, Table
 
 _PER_SECOND = 4
 _BAR_WIDTH = 24
 _MOST_PROBLEMS = 5
+_MOST_RUNNING = 8
+_MOST_TABLES = 3
+_STYLES = {"best": "bold", "second": "underline", "": ""}
 
 
 class Display:
-    """Shows nothing, for processes other than the first; the base class of the displays.
+    """The base class of the displays.
 
     Args:
         board: The state to show.
@@ -66,7 +69,7 @@ class LineDisplay(Display):
 
 
 class LiveDisplay(Display):
-    """Draws the table so far, the running cell and the time left, and redraws them in place.
+    """Draws the table so far, the running cells and the time left, and redraws them in place.
 
     Args:
         board: The state to show.
@@ -102,22 +105,24 @@ class LiveDisplay(Display):
         self._live.refresh()
 
 
-def display_for(board: Board, console: Console, is_main_process: bool) -> Display:
-    """Choose the display: live on a terminal, lines elsewhere, none on other processes than the first."""
-    if not is_main_process:
-        return Display(board)
+def display_for(board: Board, console: Console) -> Display:
+    """Choose the display: live on a terminal, lines elsewhere."""
     is_live = console.is_terminal and not console.is_dumb_terminal
     return LiveDisplay(board, console) if is_live else LineDisplay(board)
 
 
 def rich_table(table: Table) -> RenderableType:
-    """Lay out a finished table for a terminal."""
+    """Lay out a finished table for a terminal, with its legend and footnotes."""
     grid = RichTable(box=None, pad_edge=False, header_style="bold")
     for number, title in enumerate(table.header()):
         grid.add_column(title, justify="left" if number == 0 else "right", overflow="fold")
     for row in table.rows():
-        grid.add_row(*map(Text, row))
-    return grid
+        grid.add_row(*(Text(entry.text, style=_STYLES[entry.rank]) for entry in row))
+    is_ranked = any(rank for region in table.regions for rank in table.ranks(region).values())
+    ranks = ["Best values are bold, second best underlined."] if is_ranked else []
+    legend = " ".join([*table.legend(), *ranks])
+    below = [*([Text(legend, style="dim")] if legend else []), *map(Text, table.footnotes())]
+    return Group(grid, *below)
 
 
 class _Frame:
@@ -127,7 +132,8 @@ class _Frame:
         self._board = board
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Group(self._header(), Text(), self._table(), Text(), self._now(), *self._problems())
+        tables = [part for task in self._tasks() for part in (self._table(task), Text())]
+        yield Group(self._header(), Text(), *tables, *self._now(), *self._problems())
 
     def _header(self) -> Text:
         board = self._board
@@ -143,12 +149,17 @@ class _Frame:
             parts.append(str(board.left))
         return Text(" · ".join(parts), style="bold")
 
-    def _table(self) -> RichTable:
+    def _tasks(self) -> list[Task]:
+        """The tasks to show: all if they are few, otherwise those of the running cells first."""
+        running = [cell.task for cell in list(self._board.running)]
+        return list(dict.fromkeys([*running, *self._board.plan.tasks]))[:_MOST_TABLES]
+
+    def _table(self, task: Task) -> RichTable:
         """The partial AUC on the test part; a dot stands for runs that are still to come."""
         board = self._board
-        table = board.table
+        table = board.table(task)
         grid = RichTable(box=None, pad_edge=False, header_style="dim")
-        grid.add_column("test part")
+        grid.add_column(task.title or "test part")
         for region in board.plan.regions:
             grid.add_column(region.title, justify="right", overflow="fold")
         for method in board.plan.methods:
@@ -156,13 +167,18 @@ class _Frame:
             grid.add_row(method, *map(Text, cells))
         return grid
 
-    def _now(self) -> RenderableType:
-        """The running cell, and below it its progress."""
-        cell, progress = self._board.running, self._board.progress
-        if cell is None:
-            return Text(
-                "collecting the results ..." if self._board.left is None else "starting ...", style="dim"
-            )
+    def _now(self) -> list[RenderableType]:
+        """The running cells, and below each its progress."""
+        running = list(self._board.running.items())
+        if not running:
+            what = "collecting the results ..." if self._board.left is None else "starting ..."
+            return [Text(what, style="dim")]
+        hidden = len(running) - _MOST_RUNNING
+        more = [Text(f"  and {hidden} more", style="dim")] if hidden > 0 else []
+        return [*(self._cell(*item) for item in running[:_MOST_RUNNING]), *more]
+
+    def _cell(self, cell: Cell, running: Running) -> RenderableType:
+        progress = running.progress
         if progress is None:
             return Group(Text(f"▸ {cell.title}"), Text("  starting ...", style="dim"))
         parts: list[RenderableType] = [Text(" ")]

@@ -34,11 +34,15 @@ class Record:
         epochs: Number of epochs trained.
         steps: Number of optimizer steps.
         collapses: The collapses that it warned of.
+        train_size: Number of training samples, if the data module says it.
+        test_size: Number of test samples, if the data module says it.
     """
 
     epochs: int
     steps: int
     collapses: tuple[Collapse, ...] = ()
+    train_size: int | None = None
+    test_size: int | None = None
 
     def write(self, folder: Path) -> None:
         """Write the record into the directory of a run."""
@@ -53,7 +57,11 @@ class Record:
         try:
             content = json.loads(path.read_text())
             collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
-            return cls(int(content["epochs"]), int(content["steps"]), collapses)
+            sizes = (
+                content.get("train_size"),
+                content.get("test_size"),
+            )  # earlier versions did not record them
+            return cls(int(content["epochs"]), int(content["steps"]), collapses, *sizes)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
 

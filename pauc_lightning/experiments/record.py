@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pauc_lightning.callbacks import CollapseMonitor
 from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
+from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.experiments.live import Progress, report
 from pauc_lightning.experiments.outcome import Collapse, Record, write_curve
 from pauc_lightning.methods import PartialAUCModule
@@ -31,7 +32,8 @@ class RunRecord(EvaluationScores):
         monitors = (callback for callback in trainer.callbacks if isinstance(callback, CollapseMonitor))  # type: ignore[attr-defined]
         collapses = tuple(Collapse(step, what) for monitor in monitors for step, what in monitor.collapses)
         epochs = trainer.fit_loop.epoch_progress.current.completed
-        Record(epochs, trainer.global_step, collapses).write(folder)
+        sizes = _sizes(trainer.datamodule)  # type: ignore[attr-defined]
+        Record(epochs, trainer.global_step, collapses, *sizes).write(folder)
 
     def wants(self, trainer: Trainer, part: str) -> bool:
         """Whether this is the test."""
@@ -45,6 +47,13 @@ class RunRecord(EvaluationScores):
         if trainer.is_global_zero:
             assert isinstance(pl_module, PartialAUCModule)
             write_curve(folder, RocCurve.from_scores(scores, target).thinned(pl_module.region))
+
+
+def _sizes(data: Any) -> tuple[int | None, int | None]:
+    """The numbers of training and test samples; None for data modules of other kinds."""
+    if not isinstance(data, LongTailDataModule):
+        return None, None
+    return len(data.split.train), len(data.split.test)
 
 
 class ProgressReporter(Callback):

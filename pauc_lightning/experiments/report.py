@@ -1,16 +1,20 @@
-"""The results of a comparison: tables and a figure, printed and saved."""
+"""The results of a comparison: tables and figures, saved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.cells import Run, Task
+from pauc_lightning.experiments.csv_rows import as_csv, csv_rows
+from pauc_lightning.experiments.interval import TEST_OVER_TRAIN
+from pauc_lightning.experiments.latex import PREAMBLE, as_latex
+from pauc_lightning.experiments.markdown import as_markdown
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
-from pauc_lightning.experiments.table import Table, as_csv
-from pauc_lightning.experiments.training_part import QUANTITIES
+from pauc_lightning.experiments.table import Best, Published, Table
+from pauc_lightning.experiments.training_part import BEST, QUANTITIES
 from pauc_lightning.files import complete_binary_file, write_text
 from pauc_lightning.metrics.functional import RocCurve
 from pauc_lightning.region import Region
@@ -35,6 +39,8 @@ class Results:
         curves: The ROC curves on the test part, of the runs that have one.
         on_training_part: Values on the training part by run and quantity; empty unless requested.
         notes: Sentences to print below the tables.
+        test_over_train: For each task, the size of the test part over that of the training part, if it is known.
+        published: Returns the published value for a data set, a method and a region.
     """
 
     plan: Plan
@@ -42,56 +48,99 @@ class Results:
     curves: Mapping[Run, RocCurve]
     on_training_part: Mapping[Run, Mapping[str, float]]
     notes: tuple[str, ...] = ()
+    test_over_train: Mapping[Task, float] = field(default_factory=dict)
+    published: Published = lambda data, method, region: None
 
     def sections(self) -> Iterator[Section]:
-        """Yield the table of the test part and, if requested, those of the training part."""
-        yield Section("test_pauc", "", self._table(self.outcomes.__getitem__))
-        if not self.plan.train_part:
-            return
-        for name, heading in QUANTITIES.items():
-            values = {run: Outcome(found.get(name)) for run, found in self.on_training_part.items()}
-            yield Section(f"train_{name}", f"{heading}:", self._table(values.__getitem__))
+        """Yield, for each task, the table of the test part and, if requested, those of the training part."""
+        for task in self.plan.tasks:
+            heading = f"{task.title}:" if task.title else ""
+            table = self._table(task, self.outcomes.__getitem__, published=self._published(task))
+            yield Section("test_pauc", heading, table)
+            if not self.plan.train_part:
+                continue
+            for name, title in QUANTITIES.items():
+                values = {run: Outcome(found.get(name)) for run, found in self.on_training_part.items()}
+                table = self._table(task, values.__getitem__, best=BEST[name])
+                yield Section(f"train_{name}", f"{task.prefix}{title}:", table)
 
     def markdown(self) -> str:
         """Write the tables and notes."""
-        texts = [text for s in self.sections() for text in (s.heading, s.table.markdown()) if text]
+        texts = [text for s in self.sections() for text in (s.heading, as_markdown(s.table)) if text]
         return "\n\n".join([*texts, *(["\n".join(self.notes)] if self.notes else [])])
+
+    def latex(self) -> str:
+        """Write the tables for a paper."""
+        captions = ((s, s.heading.rstrip(":") or "Partial AUC on the test part") for s in self.sections())
+        return "\n\n".join([PREAMBLE, *(as_latex(s.table, f"{caption}.") for s, caption in captions)])
 
     def csv(self) -> str:
         """Write all values for programs."""
-        return as_csv([row for s in self.sections() for row in s.table.rows_for_csv(s.quantity)])
+        return as_csv([row for s in self.sections() for row in csv_rows(s.table, s.quantity)])
 
     def save(self) -> list[Path]:
-        """Save the tables and, if there are curves, the figure; return the files."""
-        folder = self.plan.out
-        markdown, csv, figure = (folder / name for name in ("table.md", "table.csv", "roc.png"))
-        write_text(markdown, self.markdown() + "\n")
-        write_text(csv, self.csv())
-        if not self.curves:
-            return [markdown, csv]
-        self._save_figure(figure)
-        return [markdown, csv, figure]
+        """Save the tables and, where there are curves, a figure for each task; return the files."""
+        texts = {
+            "table.md": self.markdown() + "\n",
+            "table.tex": self.latex() + "\n",
+            "table.csv": self.csv(),
+        }
+        for name, text in texts.items():
+            write_text(self.plan.out / name, text)
+        saved = [self.plan.out / name for name in texts]
+        for task in self.plan.tasks:
+            if any(run.task == task for run in self.curves):
+                saved.append(self.plan.out / task.folder / "roc.png")
+                self._save_figure(task, saved[-1])
+        return saved
 
-    def _save_figure(self, path: Path) -> None:
+    def _save_figure(self, task: Task, path: Path) -> None:
         from pauc_lightning.plotting import MethodCurves, plot_methods  # matplotlib is slow to import
 
         panels: dict[Region, dict[str, MethodCurves]] = {}
         for region in self.plan.regions:
             for method in self.plan.methods:
-                runs = [Run(method, region, seed) for seed in self.plan.seeds]
+                runs = [Run(method, region, seed, task) for seed in self.plan.seeds]
                 found = [(self.curves[run], self.outcomes[run].value) for run in runs if run in self.curves]
                 values = [value for _, value in found if value is not None]
                 if values:
                     curves = [curve for curve, value in found if value is not None]
                     panels.setdefault(region, {})[method] = MethodCurves(curves, values)
         with complete_binary_file(path) as file:
-            plot_methods(panels, self._figure_title()).savefig(file, format="png", dpi=150)
+            plot_methods(panels, self._figure_title(task)).savefig(file, format="png", dpi=150)
 
-    def _figure_title(self) -> str:
+    def _figure_title(self, task: Task) -> str:
         n_seeds = len(self.plan.seeds)
         over = f": mean and range over {n_seeds} seeds" if n_seeds > 1 else ""
-        return f"ROC curves on the test part{over}"
+        return f"{task.prefix}ROC curves on the test part{over}"
 
-    def _table(self, outcome: Callable[[Run], Outcome]) -> Table:
+    def _published(self, task: Task) -> dict[tuple[str, Region], float]:
+        """The published values of the task's data set, which is named by its label or by a config."""
+        names = [task.data] if task.data else [Path(config).stem for config in self.plan.configs]
+        return {
+            (method, region): value
+            for region in self.plan.regions
+            for method in self.plan.methods
+            for name in names
+            if (value := self.published(name, method, region)) is not None
+        }
+
+    def _table(
+        self,
+        task: Task,
+        outcome: Callable[[Run], Outcome],
+        best: Best = "largest",
+        published: Mapping[tuple[str, Region], float] | None = None,
+    ) -> Table:
         plan = self.plan
-        return Table(plan.methods, plan.regions, plan.seeds, outcome, plan.baseline)
+        return Table(
+            list(plan.methods),
+            plan.regions,
+            plan.seeds,
+            outcome,
+            plan.baseline,
+            task,
+            best,
+            self.test_over_train.get(task, TEST_OVER_TRAIN),
+            published,
+        )

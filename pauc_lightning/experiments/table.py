@@ -1,26 +1,41 @@
-"""The table of a comparison: rows of text for people, Markdown, and CSV for programs."""
+"""The table of a comparison on one data set with one backbone: what stands in its cells, in any format."""
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
 
-from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.cells import Run, Task
+from pauc_lightning.experiments.interval import LEVEL, TEST_OVER_TRAIN, Interval, corrected_interval
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.region import Region
 
 COLLAPSED, FAILED = "†", "‡"
+AHEAD, BEHIND = "▲", "▼"
+Rank = Literal["best", "second", ""]
+Best = Literal["largest", "smallest", "neither"]
+Published = Callable[[str, str, Region], float | None]
+"""Returns the published value for a data set, a method and a region; None if there is none."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The text of a cell of the table, and whether it is the best or second best of its column."""
+
+    text: str
+    rank: Rank = ""
 
 
 @dataclass(frozen=True)
 class Table:
     """Results of methods, regions and seeds, and the gains over a baseline.
 
-    A gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up, ± its
-    standard deviation. With one seed there is no deviation.
+    A gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up, with a
+    95 % interval. A method counts as ahead or behind only if that interval excludes zero. With one seed there is
+    neither a deviation nor an interval.
 
     Args:
         methods: The rows.
@@ -28,15 +43,19 @@ class Table:
         seeds: The seeds over which means are taken.
         outcome: Returns the outcome of a run.
         baseline: The method to which the others are compared.
+        task: The data set and the backbone of the runs.
+        best: Which values are good; with "neither", nothing is marked.
+        test_over_train: The size of the test part over that of the training part, for the intervals.
+        published: Published values by method and region, shown beside ours.
 
     Example:
-        >>> values = {("ce", 0): 0.5, ("ce", 1): 0.6, ("pauci", 0): 0.55, ("pauci", 1): 0.65}
+        >>> values = {("ce", 0): 0.50, ("ce", 1): 0.60, ("pauci", 0): 0.55, ("pauci", 1): 0.66}
         >>> result = lambda run: Outcome(values[run.method, run.seed])
-        >>> print(Table(["ce", "pauci"], [Region(0.3)], [0, 1], result, "ce").markdown())
-        | method | OPAUC (FPR ≤ 0.3) | gain over ce |
-        |---|---|---|
-        | ce | 0.5500 ± 0.0707 | - |
-        | pauci | 0.6000 ± 0.0707 | +0.0500 ± 0.0000 |
+        >>> table = Table(["ce", "pauci"], [Region(0.3)], [0, 1], result, "ce")
+        >>> for row in table.rows():
+        ...     print(" | ".join(entry.text for entry in row))
+        ce | 0.5500 ± 0.0707 | -
+        pauci | 0.6050 ± 0.0778 | +0.0550 [-0.0209, +0.1309]
     """
 
     methods: Sequence[str]
@@ -44,86 +63,130 @@ class Table:
     seeds: Sequence[int]
     outcome: Callable[[Run], Outcome]
     baseline: str
+    task: Task = field(default_factory=Task)
+    best: Best = "largest"
+    test_over_train: float = TEST_OVER_TRAIN
+    published: Mapping[tuple[str, Region], float] | None = None
 
     def header(self) -> list[str]:
         """The titles of the columns."""
-        titles = (title for r in self.regions for title in (r.title, f"gain over {self.baseline}"))
-        return ["method", *titles]
+        titles = ["method"]
+        for region in self.regions:
+            titles += [region.title, f"gain over {self.baseline}"]
+            titles += ["paper"] if self._has_published(region) else []
+        return titles
 
-    def rows(self) -> list[list[str]]:
-        """The text of the cells, a row for each method."""
+    def rows(self) -> list[list[Entry]]:
+        """The cells, a row for each method."""
         return [list(self._row(method)) for method in self.methods]
-
-    def footnotes(self) -> list[str]:
-        """Explain the marks in the cells, one line each."""
-        return [*self._footnotes_of_collapses(), *self._footnotes_of_failures()]
-
-    def markdown(self) -> str:
-        """Write the table, and below it the footnotes."""
-        rows = [self.header(), *self.rows()]
-        lines = ["| " + " | ".join(cells) + " |" for cells in rows]
-        lines.insert(1, "|" + "---|" * len(rows[0]))
-        footnotes = self.footnotes()
-        return "\n".join([*lines, *(["", *footnotes] if footnotes else [])])
 
     def result(self, method: str, region: Region) -> str:
         """The text of one cell: mean ± standard deviation over the seeds, with marks; empty if nothing is known."""
-        outcomes = self._outcomes(method, region)
+        outcomes = self.outcomes(method, region)
         collapsed = any(outcome.collapse is not None for outcome in outcomes.values())
         failed = any(outcome.failure is not None for outcome in outcomes.values())
         marks = (COLLAPSED if collapsed else "") + (FAILED if failed else "")
-        text = self._summary(_values(outcomes)) or ("failed" if failed else "")
+        text = self._summary(values_of(outcomes)) or ("failed" if failed else "")
         return f"{text} {marks}".strip()
 
-    def rows_for_csv(self, quantity: str) -> Iterator[dict[str, object]]:
-        """Yield a row for each method and region, with the value of every seed; missing values are empty."""
-        for region in self.regions:
-            for method in self.methods:
-                outcomes = self._outcomes(method, region)
-                values = _values(outcomes)
-                gains = self._gains(method, region) if method != self.baseline else []
-                yield {
-                    "quantity": quantity,
-                    "method": method,
-                    "max_fpr": region.max_fpr,
-                    "min_tpr": region.min_tpr,
-                    "mean": statistics.mean(values) if values else "",
-                    "deviation": statistics.stdev(values) if len(values) > 1 else "",
-                    "baseline": self.baseline,
-                    "gain": statistics.mean(gains) if gains else "",
-                    "gain_deviation": statistics.stdev(gains) if len(gains) > 1 else "",
-                    **{
-                        f"seed_{seed}": "" if outcome.value is None else outcome.value
-                        for seed, outcome in outcomes.items()
-                    },
-                    "collapsed_seeds": " ".join(
-                        str(s) for s, o in outcomes.items() if o.collapse is not None
-                    ),
-                    "failed_seeds": " ".join(str(s) for s, o in outcomes.items() if o.failure is not None),
-                }
+    def outcomes(self, method: str, region: Region) -> dict[int, Outcome]:
+        """The outcome of every seed."""
+        return {seed: self.outcome(Run(method, region, seed, self.task)) for seed in self.seeds}
 
-    def _outcomes(self, method: str, region: Region) -> dict[int, Outcome]:
-        return {seed: self.outcome(Run(method, region, seed)) for seed in self.seeds}
-
-    def _gains(self, method: str, region: Region) -> list[float]:
-        base = self._outcomes(self.baseline, region)
-        pairs = (
-            (outcome.value, base[seed].value) for seed, outcome in self._outcomes(method, region).items()
-        )
+    def gains(self, method: str, region: Region) -> list[float]:
+        """The differences to the baseline, of the seeds for which both values are known."""
+        if method == self.baseline:
+            return []
+        base = self.outcomes(self.baseline, region)
+        pairs = ((outcome.value, base[seed].value) for seed, outcome in self.outcomes(method, region).items())
         return [value - other for value, other in pairs if value is not None and other is not None]
 
-    def _row(self, method: str) -> Iterator[str]:
-        yield method
-        for region in self.regions:
-            yield self.result(method, region) or "not run"
-            yield "-" if method == self.baseline else self._summary(self._gains(method, region), "+") or "-"
+    def interval(self, method: str, region: Region) -> Interval | None:
+        """The interval of the mean gain; None for the baseline and for a single seed."""
+        return corrected_interval(self.gains(method, region), self.test_over_train)
 
-    def _summary(self, values: Sequence[float], sign: str = "") -> str:
+    def ranks(self, region: Region) -> dict[str, Rank]:
+        """Which methods are best and second best, by their means as printed; only methods with all seeds count."""
+        return self._ranks[region]
+
+    # ------------------------------------------------------------------ below the table
+
+    def legend(self) -> list[str]:
+        """Explain what the cells hold, in sentences; marks of formats are explained by the formats."""
+        if len(self.seeds) == 1:
+            return []
+        has_gains = len(self.methods) > 1
+        lines = [f"Mean ± standard deviation over {len(self.seeds)} seeds."]
+        if has_gains:
+            lines.append(
+                f"Gains are paired by seed; in brackets their {LEVEL:.0%} interval, corrected for overlapping splits "
+                f"(Nadeau and Bengio 2003)."
+            )
+        marks = {AHEAD: "ahead of", BEHIND: "behind"}
+        shown = [mark for mark in marks if any(mark in entry.text for row in self.rows() for entry in row)]
+        if shown:
+            said = ", ".join(f"{mark} {marks[mark]} {self.baseline}" for mark in shown)
+            lines.append(f"{said}: the interval excludes zero.")
+        elif has_gains and self.best != "neither":
+            lines.append(f"No interval excludes zero: no method is ahead of {self.baseline} or behind it.")
+        return lines
+
+    def footnotes(self) -> list[str]:
+        """Explain the marks of collapsed and failed runs, one line each."""
+        return [*self._footnotes_of_collapses(), *self._footnotes_of_failures()]
+
+    # ------------------------------------------------------------------ cells
+
+    @cached_property
+    def _ranks(self) -> dict[Region, dict[str, Rank]]:
+        return {region: self._ranks_in(region) for region in self.regions}
+
+    def _ranks_in(self, region: Region) -> dict[str, Rank]:
+        found = {method: values_of(self.outcomes(method, region)) for method in self.methods}
+        means = {
+            method: f"{statistics.mean(values):.4f}"
+            for method, values in found.items()
+            if len(values) == len(self.seeds)
+        }
+        in_order = sorted(set(means.values()), key=float, reverse=self.best == "largest")
+        # Where all are equal none is best, and the worse of two is not "second best".
+        names: tuple[Rank, ...] = ("best", "second") if len(means) > 2 else ("best",)
+        is_ranked = len(in_order) > 1 and self.best != "neither"
+        places = dict(zip(in_order, names, strict=False)) if is_ranked else {}
+        return {method: places.get(means.get(method, ""), "") for method in self.methods}
+
+    def _row(self, method: str) -> Iterator[Entry]:
+        yield Entry(method)
+        for region in self.regions:
+            yield Entry(self.result(method, region) or "not run", self.ranks(region)[method])
+            yield Entry(self._gain(method, region))
+            if self._has_published(region):
+                value = (self.published or {}).get((method, region))
+                yield Entry("-" if value is None else f"{value:.4f}")
+
+    def _has_published(self, region: Region) -> bool:
+        return any((method, region) in (self.published or {}) for method in self.methods)
+
+    def _gain(self, method: str, region: Region) -> str:
+        gains = self.gains(method, region)
+        if not gains:
+            return "-"
+        interval = self.interval(method, region)
+        if interval is None:
+            return f"{statistics.mean(gains):+.4f}{self._part(gains)}"
+        side = {"largest": interval.side, "smallest": -interval.side, "neither": 0}[self.best]
+        mark = {1: f" {AHEAD}", -1: f" {BEHIND}", 0: ""}[side]
+        ends = f"[{interval.low:+.4f}, {interval.high:+.4f}]"
+        return f"{statistics.mean(gains):+.4f} {ends}{self._part(gains)}{mark}"
+
+    def _summary(self, values: Sequence[float]) -> str:
         if not values:
             return ""
         deviation = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
-        part = "" if len(values) == len(self.seeds) else f" ({len(values)} of {len(self.seeds)} seeds)"
-        return f"{statistics.mean(values):{sign}.4f}{deviation}{part}"
+        return f"{statistics.mean(values):.4f}{deviation}{self._part(values)}"
+
+    def _part(self, values: Sequence[float]) -> str:
+        return "" if len(values) == len(self.seeds) else f" ({len(values)} of {len(self.seeds)} seeds)"
 
     def _footnotes_of_collapses(self) -> Iterator[str]:
         found = [(run, outcome.collapse) for run, outcome in self._all() if outcome.collapse is not None]
@@ -145,18 +208,10 @@ class Table:
     def _all(self) -> Iterator[tuple[Run, Outcome]]:
         for method in self.methods:
             for region in self.regions:
-                for seed, outcome in self._outcomes(method, region).items():
-                    yield Run(method, region, seed), outcome
+                for seed, outcome in self.outcomes(method, region).items():
+                    yield Run(method, region, seed, self.task), outcome
 
 
-def _values(outcomes: dict[int, Outcome]) -> list[float]:
+def values_of(outcomes: Mapping[int, Outcome]) -> list[float]:
+    """The values that are known."""
     return [outcome.value for outcome in outcomes.values() if outcome.value is not None]
-
-
-def as_csv(rows: Sequence[dict[str, object]]) -> str:
-    """Write rows with equal keys as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

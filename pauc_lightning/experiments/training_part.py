@@ -1,4 +1,4 @@
-"""Evaluation of a run's best model on the part that it was trained on."""
+"""Evaluation of a run's best model on the parts that it was trained on and selected by."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from pauc_lightning.experiments.table import Best
 from pauc_lightning.files import write_text
 from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.objectives import UPAUCILoss
@@ -17,48 +18,60 @@ from pauc_lightning.region import Region
 
 QUANTITIES = {
     "pauc": "Partial AUC on the training part",
+    "gap": "Gap between training and validation part (partial AUC on the one minus that on the other)",
     "risk": "Squared risk on the training part (less is better)",
 }
+BEST: dict[str, Best] = {"pauc": "largest", "gap": "neither", "risk": "smallest"}
+"""Which values are good. A small gap is not: that of a network that has learned nothing is zero."""
 
 
 def on_training_part(
     folder: Path, region: Region, run_pauc: Callable[[Sequence[str]], object]
 ) -> dict[str, float]:
-    """Compute the partial AUC and the squared risk of the best model of a run.
+    """Compute the partial AUC and the squared risk of the best model of a run, and the gap to the validation part.
 
     Args:
         folder: The run's directory; ``train_metrics.json`` in it keeps the values.
         region: The region.
-        run_pauc: The ``pauc`` command, which scores the training part.
+        run_pauc: The ``pauc`` command, which scores the parts.
 
     Returns:
         The values by the keys of :data:`QUANTITIES`.
     """
     known = folder / "train_metrics.json"
-    if not known.is_file():
-        scores_file = (folder / "train_predictions.csv").resolve()
-        run_pauc(
-            [
-                *("predict", "-c", str(folder / "config.yaml")),
-                *("--ckpt_path", str(folder / "checkpoints/best.ckpt")),
-                *("--data.predict_part=train", f"--predictions.filename={scores_file}"),
-            ]
-        )
-        scores, labels = _read(scores_file)
-        values = {
-            "pauc": float(binary_partial_auc(scores, labels.long(), region.max_fpr, region.min_tpr)),
-            "risk": squared_risk(scores, labels, region),
-        }
-        write_text(known, json.dumps(values, indent=2) + "\n")
-    result: dict[str, float] = json.loads(known.read_text())
-    return result
+    found: dict[str, float] = json.loads(known.read_text()) if known.is_file() else {}
+    if "pauc" not in found or "risk" not in found:
+        scores, labels = _scores(folder, "train", run_pauc)
+        found |= {"pauc": _pauc(scores, labels, region), "risk": squared_risk(scores, labels, region)}
+    if "gap" not in found:  # earlier versions did not compute it
+        found["gap"] = found["pauc"] - _pauc(*_scores(folder, "val", run_pauc), region)
+        write_text(known, json.dumps(found, indent=2) + "\n")
+    return found
 
 
-def _read(predictions: Path) -> tuple[Tensor, Tensor]:
-    with predictions.open(newline="") as file:
-        rows = [(float(row["score"]), float(row["label"])) for row in csv.DictReader(file)]
+def _scores(folder: Path, part: str, run_pauc: Callable[[Sequence[str]], object]) -> tuple[Tensor, Tensor]:
+    """Let the best model of a run score a part; return the scores and the labels."""
+    file = (folder / f"{part}_predictions.csv").resolve()
+    run_pauc(
+        [
+            *("predict", "-c", str(folder / "config.yaml")),
+            *("--ckpt_path", str(folder / "checkpoints/best.ckpt")),
+            *("--trainer.devices=1", "--trainer.strategy=auto"),
+            *(
+                f"--data.predict_part={part}",
+                f"--predictions.filename={file}",
+                "--predictions.overwrite=true",
+            ),
+        ]
+    )
+    with file.open(newline="") as opened:
+        rows = [(float(row["score"]), float(row["label"])) for row in csv.DictReader(opened)]
     scores, labels = torch.tensor(rows, dtype=torch.float64).unbind(1)
     return scores, labels
+
+
+def _pauc(scores: Tensor, labels: Tensor, region: Region) -> float:
+    return float(binary_partial_auc(scores, labels.long(), region.max_fpr, region.min_tpr))
 
 
 def squared_risk(scores: Tensor, labels: Tensor, region: Region) -> float:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
-from pauc_lightning.experiments import directory
+from pauc_lightning.experiments import comparison, directory
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -63,6 +63,7 @@ def _in_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["pauc"])
+    monkeypatch.setattr(comparison, "n_cores", lambda: 1)  # whatever the machine, no core stays idle
 
 
 def run(*arguments: object) -> None:
@@ -96,7 +97,7 @@ def are_equal(first: Sequence[Tensor], second: Sequence[Tensor]) -> bool:
     return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def scores_on(part: Literal["train", "test"], seed: int, checkpoint: Path) -> tuple[Tensor, Tensor]:
+def scores_on(part: Literal["train", "val", "test"], seed: int, checkpoint: Path) -> tuple[Tensor, Tensor]:
     """Scores and labels of a part of the digits, computed here."""
     data = DigitsLT(seed=seed)
     module = CE(backbone=MLPScorer(), input_shape=data.input_shape).eval()
@@ -161,7 +162,8 @@ def test_a_comparison_goes_on_where_it_was_and_saves_its_table(capsys: pytest.Ca
     assert "±" not in said.out  # one seed has no deviation
     assert said.err == ""
     assert len(said.out.splitlines()) == 2 + 1 + 3 + 1 + 1  # cells, table, where it is
-    assert "Saved: runs/compare/table.md, runs/compare/table.csv, runs/compare/roc.png" in said.out
+    files = ("table.md", "table.tex", "table.csv", "roc.png")
+    assert f"Saved: {', '.join(f'runs/compare/{file}' for file in files)}" in said.out
     compare("--methods", "ce", "upauci", "--seeds", 0, 1)
     said = capsys.readouterr()
     assert "1 of 4 runs are finished already." in said.out
@@ -180,7 +182,7 @@ def test_a_comparison_goes_on_where_it_was_and_saves_its_table(capsys: pytest.Ca
     }
     mean = (values["upauci", 0] + values["upauci", 1]) / 2
     gain = mean - (values["ce", 0] + values["ce", 1]) / 2
-    line = rf"\| upauci \| {mean:.4f} ± \d\.\d{{4}} \| {re.escape(f'{gain:+.4f}')} ± "
+    line = rf"\| upauci \| \**{mean:.4f} ± \d\.\d{{4}}\** \| {re.escape(f'{gain:+.4f}')} \["
     assert re.search(line, said.out)
     assert re.search(line, (out / "table.md").read_text())
     rows = read_csv(out / "table.csv")
@@ -207,9 +209,9 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     assert re.search(r"^\| exploding \| failed ‡ \| - \|$", out, flags=re.MULTILINE)
     assert re.search(r"^‡ The run failed", out, flags=re.MULTILINE)
     assert re.search(r"^  - exploding, OPAUC \(FPR ≤ 0.3\), seed 0: .*finite", out, flags=re.MULTILINE)
-    assert re.search(r"^\| shrinking \| 0\.\d{4} † \|", out, flags=re.MULTILINE)
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", out, flags=re.MULTILINE)
     assert re.search(r"^  - shrinking, OPAUC .*, seed 0: by step \d+, all scores of the batch are", out, re.M)
-    assert re.search(r"^\| ce \| 0\.\d{4} \| - \|$", out, flags=re.MULTILINE)
+    assert re.search(r"^\| ce \| \**0\.\d{4}\** \| - \|$", out, flags=re.MULTILINE)
     log = Path("runs/compare/exploding-opauc_fpr0.3-seed0/log.txt")
     assert "finite" in log.read_text()
     assert f"Its log is {log}." in out
@@ -220,7 +222,7 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     run(*arguments, "--methods", "shrinking", "ce", "--baseline", "ce")
     again = capsys.readouterr().out
     assert "[1/" not in again
-    assert re.search(r"^\| shrinking \| 0\.\d{4} † \|", again, flags=re.MULTILINE)  # remembered
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", again, flags=re.MULTILINE)  # remembered
 
 
 def test_an_interrupted_comparison_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,22 +319,24 @@ def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> 
     folder = Path("runs/compare/upauci-tpauc_fpr0.3_tpr0.5-seed0/version_0")
     scores, labels = scores_on("train", 0, folder / "checkpoints/best.ckpt")
     pauc = float(binary_partial_auc(scores, labels, 0.3, 0.5))
+    validated = float(binary_partial_auc(*scores_on("val", 0, folder / "checkpoints/best.ckpt"), 0.3, 0.5))
     positives, negatives = scores[labels == 1].sort()[0], scores[labels == 0].sort(descending=True)[0]
     pairs = positives[: len(positives) // 2, None] - negatives[None, : int(len(negatives) * 0.3)]
     risk = float(((1 - pairs) ** 2).mean())
-    values = re.findall(r"^\| upauci \| ([\d.]+) \| - \|$", said, flags=re.MULTILINE)
+    values = re.findall(r"^\| upauci \| \**(-?[\d.]+)\** \| - \|$", said, flags=re.MULTILINE)
     assert [float(value) for value in values[1:]] == [
         pytest.approx(pauc, abs=1e-4),
+        pytest.approx(pauc - validated, abs=1e-4),
         pytest.approx(risk, abs=2e-3),  # 0.3 of the negatives is not a whole number
     ]
-    assert said.count("gain over upauci") == 3
+    assert said.count("gain over upauci") == 4
     rows = read_csv(Path("runs/compare/table.csv"))
-    assert [row["quantity"] for row in rows[::2]] == ["test_pauc", "train_pauc", "train_risk"]
+    assert [row["quantity"] for row in rows[::2]] == ["test_pauc", "train_pauc", "train_gap", "train_risk"]
 
-    for predictions in Path("runs/compare").glob("*/version_0/train_predictions.csv"):
+    for predictions in Path("runs/compare").glob("*/version_0/*_predictions.csv"):
         predictions.unlink()
     compare(*arguments, epochs=2)
-    assert not list(Path("runs/compare").glob("*/version_0/train_predictions.csv"))  # looked at before
+    assert not list(Path("runs/compare").glob("*/version_0/*_predictions.csv"))  # looked at before
 
 
 def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

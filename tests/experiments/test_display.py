@@ -14,6 +14,7 @@ from pauc_lightning.experiments.display import Display, LineDisplay, LiveDisplay
 from pauc_lightning.experiments.live import Progress, observed_by, report
 from pauc_lightning.experiments.outcome import Collapse, Outcome
 from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.variant import Variant
 from pauc_lightning.region import Region
 
 REGION = Region(0.3)
@@ -41,7 +42,7 @@ def clock() -> Clock:
 def board(clock: Clock) -> Board:
     plan = Plan(
         configs=(),
-        methods=("ce", "pauci"),
+        methods={"ce": Variant(), "pauci": Variant()},
         regions=(REGION,),
         seeds=(0, 1),
         warmup_epochs=4,
@@ -51,20 +52,20 @@ def board(clock: Clock) -> Board:
         out=Path("out"),
         extra=(),
     )
-    return Board(plan, CELLS, {}, clock)
+    return Board(plan, CELLS, {}, clock=clock)
 
 
 def train(board: Board, clock: Clock, cell: Cell, seconds: float, outcome: Outcome) -> None:
     board.start(cell)
     clock.now += seconds
-    board.finish(outcome)
+    board.finish(cell, outcome)
 
 
 def test_the_time_left_comes_from_finished_cells_of_the_same_kind(board: Board, clock: Clock) -> None:
     board.start(CELLS[0])
     assert str(board.left) == "estimating the time left"
     clock.now = 8
-    board.finish(Outcome())
+    board.finish(CELLS[0], Outcome())
     assert str(board.left) == "estimating the time left"  # no method has been trained yet
     train(board, clock, CELLS[1], 30, Outcome(0.5))
     assert str(board.left) == "at least 30 s left"  # ce with seed 1; nothing is known of pauci
@@ -75,7 +76,7 @@ def test_the_time_left_comes_from_finished_cells_of_the_same_kind(board: Board, 
     assert str(board.left) == "about 60 s left"
     clock.now += 60  # slower than the first one: nothing is left of it, the next is still to come
     assert str(board.left) == "about 50 s left"
-    board.finish(Outcome(0.5))
+    board.finish(CELLS[3], Outcome(0.5))
     train(board, clock, CELLS[4], 50, Outcome(0.5))
     assert board.left is None
     assert board.elapsed == clock.now
@@ -106,7 +107,7 @@ def test_the_live_display_shows_what_runs_what_is_done_and_what_went_wrong(
     train(board, clock, CELLS[2], 30, Outcome(failure="the disk is full."))
     board.start(CELLS[3])
     assert "starting ..." in drawn(board)
-    with observed_by(board.update):
+    with observed_by(lambda progress: board.update(CELLS[3], progress)):
         report(Progress(epoch=3, epochs=10, fraction=0.25, value=0.8125))
     frame = drawn(board)
     assert "3 of 5 trainings done · 1 failed · 1 collapsed · 68 s so far · at least 30 s left" in frame
@@ -119,11 +120,12 @@ def test_the_live_display_shows_what_runs_what_is_done_and_what_went_wrong(
     assert "‡ pauci, OPAUC (FPR ≤ 0.3), seed 0: failed: the disk is full." in lines
 
 
-def test_progress_is_reported_within_the_block_only(board: Board) -> None:
-    with observed_by(board.update):
+def test_progress_is_reported_within_the_block_only() -> None:
+    seen: list[Progress] = []
+    with observed_by(seen.append):
         report(Progress(1, 2))
     report(Progress(2, 2))
-    assert board.progress == Progress(1, 2)
+    assert seen == [Progress(1, 2)]
 
 
 def test_a_line_for_each_finished_cell_elsewhere(
@@ -132,9 +134,9 @@ def test_a_line_for_each_finished_cell_elsewhere(
     with LineDisplay(board) as display:
         for cell, outcome in zip(CELLS[:3], (Outcome(), Outcome(0.7), Outcome(failure="no.")), strict=True):
             board.start(cell)
-            board.update(Progress(1, 10))
+            board.update(cell, Progress(1, 10))
             clock.now += 30
-            display.finished(board.finish(outcome, ["the moon is full"] if outcome.value else []))
+            display.finished(board.finish(cell, outcome, ["the moon is full"] if outcome.value else []))
     assert capsys.readouterr().out.splitlines() == [
         "[1/5] warm-up, seed 0: done (30 s; estimating the time left)",
         "[2/5] ce, OPAUC (FPR ≤ 0.3), seed 0: 0.7000 (30 s; at least 30 s left)",
@@ -144,16 +146,9 @@ def test_a_line_for_each_finished_cell_elsewhere(
 
 
 @pytest.mark.parametrize(
-    ("is_terminal", "term", "is_main", "kind"),
-    [
-        (True, "xterm", True, LiveDisplay),
-        (True, "dumb", True, LineDisplay),
-        (False, "xterm", True, LineDisplay),
-        (True, "xterm", False, Display),
-    ],
+    ("is_terminal", "term", "kind"),
+    [(True, "xterm", LiveDisplay), (True, "dumb", LineDisplay), (False, "xterm", LineDisplay)],
 )
-def test_the_display_fits_the_place(
-    board: Board, is_terminal: bool, term: str, is_main: bool, kind: type[Display]
-) -> None:
+def test_the_display_fits_the_place(board: Board, is_terminal: bool, term: str, kind: type[Display]) -> None:
     console = Console(file=io.StringIO(), force_terminal=is_terminal, _environ={"TERM": term})
-    assert type(display_for(board, console, is_main)) is kind
+    assert type(display_for(board, console)) is kind

@@ -1,0 +1,159 @@
+"""The axes of a comparison: from labels and settings to configs and options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.config_files import find_config, list_configs
+from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.variant import Variant, class_option, option_names, option_texts
+
+WARM_UP = "warmup"
+"""The name of the warm-ups where methods are named."""
+
+_LABEL = re.compile(r"\w[\w.+-]*")
+
+NOT_TO_BE_GIVEN = {
+    "run_dir": "give --out instead",
+    "run_name": "its runs are named after method, region and seed",
+    "seed_everything": "give --seeds instead",
+    "data.seed": "give --seeds instead",
+    "trainer.max_epochs": "give --epochs and --warmup_epochs instead",
+    "model": "give --methods instead",
+    "model.class_path": "give --methods instead",
+    "model.max_fpr": "give --regions instead",
+    "model.min_tpr": "give --regions instead",
+    "model.warmup_epochs": "give --warmup_epochs instead",
+    "model.init_weights": "every method starts from the common warm-up",
+    "test_best": "every run is tested at its best epoch",
+    "ckpt_path": "to continue a comparison, type its command again",
+    "trainer.fast_dev_run": "it saves nothing; for a quick look give --epochs 1 --seeds 0",
+    "trainer.logger": "every run is kept in --out; for W&B give --wandb",
+    "trainer.enable_checkpointing": "the methods start from a checkpoint and are tested at one",
+    "print_config": "a run's settings are in its config.yaml",
+}
+"""Options of ``pauc fit`` that a comparison sets itself or cannot work with, and what to do instead."""
+
+
+def check_label(axis: str, label: str) -> None:
+    """Reject a label that cannot name a directory."""
+    if not _LABEL.fullmatch(label):
+        raise InputError(
+            f"`{axis} {label}`: a label names a directory, so it has letters, digits and the signs _ . + - only: "
+            "choose another one, and give the rest as its options."
+        )
+
+
+def method_variant(label: str, settings: Any) -> Variant:
+    """The config and the options of a method; without ``config``, the label is the name of the config."""
+    if Path(label).name != label:
+        raise InputError(
+            f"`--methods {label}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
+        )
+    check_label("--methods", label)
+    if label == WARM_UP:
+        raise InputError(
+            f"`--methods {label}`: this is the name of the common warm-up. Choose another label."
+        )
+    return _method("--methods", label, label, settings)
+
+
+def warm_up_variant(settings: Any) -> Variant:
+    """The config and the options of the warm-ups: cross-entropy, unless another config is named."""
+    return _method("warmup:", WARM_UP, "ce", settings)
+
+
+def data_variant(label: str, settings: Any) -> Variant:
+    """The config and the options of a data set.
+
+    It is the name of a config, or a class with its arguments, or options beside ``config``. Options without ``config``
+    are added to the config of the label's name, if there is one.
+    """
+    check_label("data", label)
+    return _config_or_class("data", label, settings)
+
+
+def backbone_variant(label: str, settings: Any) -> Variant:
+    """The class or the options of a backbone; a label alone is the name of the class."""
+    check_label("backbones", label)
+    if settings is None:
+        return Variant(options=(class_option("model.backbone", label),))
+    return _config_or_class("model.backbone", label, settings)
+
+
+def method_config(name: str, option: str = "--methods") -> Path:
+    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
+    try:
+        return find_config(f"method/{name}")
+    except InputError as error:
+        known = sorted(
+            {Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method"}
+        )
+        raise InputError(
+            f"`{option} {name}`: no such method.{nearest(name, known)} Known: {', '.join(known)}."
+        ) from error
+
+
+def check_names(options: Sequence[str], owner: str = "") -> None:
+    """Reject options that a comparison sets itself.
+
+    Args:
+        options: Options of ``pauc fit``.
+        owner: The label that they belong to; empty if they go to every run.
+    """
+    where = f" for {owner}" if owner else ""
+    for name in option_names(options):
+        # The beginning of such a name gets the same answer as the whole name.
+        for taken, instead in NOT_TO_BE_GIVEN.items():
+            if taken.startswith(name) and taken.count(".") == name.count("."):
+                raise InputError(f"`--{name}`{where} cannot be given to pauc compare: {instead}.")
+        if name.endswith(".help"):
+            raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
+
+
+def _method(option: str, label: str, config: str, settings: Any) -> Variant:
+    names, options = _split(label, settings)
+    paths = [_path_or_method(option, name) for name in names or [config]]
+    check_names(options, label)
+    return Variant(tuple(map(str, paths)), options)
+
+
+def _path_or_method(option: str, name: str) -> Path:
+    is_path = Path(name).name != name or Path(name).suffix in (".yaml", ".yml")
+    return find_config(name) if is_path else method_config(name, option)
+
+
+def _config_or_class(option: str, label: str, settings: Any) -> Variant:
+    if isinstance(settings, str) or (isinstance(settings, Mapping) and "class_path" in settings):
+        return Variant(options=(class_option(option, settings),))
+    names, options = _split(label, settings)
+    check_names(options, label)
+    if names:
+        return Variant(tuple(str(find_config(name)) for name in names), options)
+    if settings is None:
+        return Variant((str(find_config(label)),))
+    return Variant(_config_called(label) if option == "data" else (), options)
+
+
+def _config_called(label: str) -> tuple[str, ...]:
+    try:
+        return (str(find_config(f"data/{label}")),)
+    except InputError:
+        return ()
+
+
+def _split(label: str, settings: Any) -> tuple[list[str], tuple[str, ...]]:
+    """Separate the names of configs from the options."""
+    if settings is None:
+        return [], ()
+    if not isinstance(settings, Mapping):
+        raise InputError(
+            f"`{label}: {settings}`: give its options, such as {{model.learning_rate: 0.1}}, or nothing."
+        )
+    given = settings.get("config") or []
+    names = [given] if isinstance(given, str) else list(given)
+    return names, option_texts({key: value for key, value in settings.items() if key != "config"})

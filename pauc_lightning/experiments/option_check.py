@@ -1,0 +1,61 @@
+"""Lets ``pauc fit`` check the settings of every kind of cell before anything is trained."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.cells import Cell
+from pauc_lightning.experiments.commands import check_config, print_config_arguments
+from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
+from pauc_lightning.experiments.note import common_settings
+from pauc_lightning.experiments.plan import Plan
+
+
+def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> None:
+    """Resolve the settings of each kind of cell once.
+
+    Raises:
+        InputError: If ``pauc fit`` rejects the settings of any of them.
+    """
+    kinds = {cell.kind: cell for cell in reversed(missing)}
+    with _common_settings(plan) as common:
+        for cell in reversed(kinds.values()):
+            _check(plan, cell, common, run_pauc)
+
+
+def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> None:
+    try:
+        printed = run_pauc(print_config_arguments(plan, cell, common))
+        check_config(yaml.safe_load(printed.text))
+    except RunFailed as failed:
+        if not failed.is_mistake:
+            raise
+        raise InputError(_named(plan, cell, failed.reason, common)) from failed
+    except InputError as error:
+        raise InputError(_named(plan, cell, str(error), common)) from error
+
+
+def _named(plan: Plan, cell: Cell, reason: str, common: Path | None) -> str:
+    """Name the task if there are several, and the user's file instead of the temporary one."""
+    if common is not None and plan.experiment is not None:
+        reason = reason.replace(str(common), str(plan.experiment.path))
+    return f"{cell.task.prefix}{reason}"
+
+
+@contextlib.contextmanager
+def _common_settings(plan: Plan) -> Iterator[Path | None]:
+    """Write the experiment's settings for every run to a temporary file, if there are any."""
+    text = common_settings(plan)
+    if not text:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "common.yaml"
+        path.write_text(text)
+        yield path

@@ -1,0 +1,321 @@
+"""The options of ``pauc compare``, checked before anything is trained.
+
+Nothing slow is imported here, so that ``pauc compare --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pauc_lightning.cli.nearest import nearest
+from pauc_lightning.cli.plain_parser import PlainParser
+from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.axes import (
+    WARM_UP,
+    backbone_variant,
+    check_names,
+    data_variant,
+    method_variant,
+    warm_up_variant,
+)
+from pauc_lightning.experiments.experiment_file import CompareSection, read_experiment
+from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.variant import Variant, option_names, option_texts, split_option
+from pauc_lightning.region import Region
+
+LARGEST_SEED = 2**32 - 1
+_METHODS = ("ce", "pauci", "upauci")
+_REGIONS = ("0.3",)
+_SEEDS = ("0", "1", "2")
+_WARMUP_EPOCHS, _EPOCHS, _THREADS = "10", "20", "1"
+_OUT = "runs/compare"
+_EXECUTORS = ("process", "processes", "ray", "slurm")
+
+DESCRIPTION = """\
+Train methods from the same cross-entropy warm-up, for each region and seed, and
+compare their test results.
+
+  pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
+  pauc compare -c digits_methods        # all of it in one file, with a section `compare:`
+
+All other options go to every `pauc fit`, for example --model.backbone SmallCNN.
+"""
+
+NOTES = """\
+Every method starts at the end of the warm-up. Seeds change the split, the initial
+weights and the order of the batches. The same command continues a comparison that
+was interrupted: finished runs are kept, and interrupted ones go on where they were.
+
+--out gets the tables (table.md, table.tex, table.csv), the ROC curves (roc.png) and a
+directory for each run with its log. If a run failed, the exit status is 1.
+
+--train_part adds the partial AUC on the training part, the gap to the validation part,
+and the squared risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI
+and UPAUCI minimise.
+"""
+
+
+def parse(argv: Sequence[str]) -> Plan:
+    """Read and check the options and the experiment's file; options win.
+
+    Raises:
+        InputError: If there is a mistake in them.
+        SystemExit: After printing the help.
+    """
+    parser = _parser()
+    arguments, extra = parser.parse_known_args(argv)
+    _check_extra(
+        extra, own=[name.lstrip("-") for action in parser._actions for name in action.option_strings]
+    )
+    found = read_experiment(arguments.config)
+    experiment, section = found if found else (None, CompareSection(Path(), {}))
+    methods = _axis("methods", arguments.methods, section, method_variant, _METHODS)
+    data = _axis("data", arguments.data_sets, section, data_variant)
+    backbones = _axis("backbones", arguments.backbones, section, backbone_variant)
+    _check_axes_alone(extra, bool(data), bool(backbones))
+    axes = {"methods": methods, "data": data, "backbones": backbones}
+    axes[WARM_UP] = {WARM_UP: warm_up_variant(section.settings(WARM_UP))}
+    for words in arguments.only_for:
+        _add_options(axes, words)
+    option, texts = _given("regions", arguments.regions, section, _REGIONS)
+    regions = [_region(option, text) for text in texts]
+    _without_repeats(option, texts, [region.name for region in regions])
+    option, texts = _given("seeds", arguments.seeds, section, _SEEDS)
+    seeds = [_whole_number(option, text, 0, LARGEST_SEED) for text in texts]
+    _without_repeats(option, texts, seeds)
+    default_out = _OUT if experiment is None else f"runs/{experiment.path.stem}"
+    executor, processes = _executor(arguments)
+    return Plan(
+        configs=tuple(arguments.config),
+        methods=axes["methods"],
+        regions=tuple(regions),
+        seeds=tuple(seeds),
+        warmup_epochs=_number("warmup_epochs", arguments.warmup_epochs, section, _WARMUP_EPOCHS, 0),
+        epochs=_number("epochs", arguments.epochs, section, _EPOCHS, 1),
+        baseline=_baseline(arguments.baseline, section, list(methods)),
+        train_part=arguments.train_part or section.flag("train_part"),
+        out=Path(arguments.out or section.text("out") or default_out),
+        extra=tuple(extra),
+        data=axes["data"],
+        backbones=axes["backbones"],
+        warm_up=axes[WARM_UP][WARM_UP],
+        experiment=experiment,
+        threads=_number("threads", arguments.threads, section, _THREADS, 1),
+        executor=executor,
+        processes=processes,
+    )
+
+
+def _parser() -> PlainParser:
+    parser = PlainParser(
+        prog="pauc compare",
+        usage="pauc compare -c DATA [--methods METHOD ...] [options]",
+        description=DESCRIPTION,
+        epilog=NOTES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("-c", "--config", action="append", default=[], metavar="NAME", help="config file, as for pauc fit")
+    add(
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help=f"names of methods, see `pauc configs` (default: {' '.join(_METHODS)})",
+    )
+    add(
+        "--data_sets",
+        nargs="+",
+        metavar="NAME",
+        help="several data sets: names of configs, or of the file's data",
+    )
+    add(
+        "--backbones", nargs="+", metavar="NAME", help="several backbones: names of classes, or of the file's"
+    )
+    add(
+        "--for",
+        nargs="+",
+        action="append",
+        default=[],
+        dest="only_for",
+        metavar="NAME",
+        help="options for one method only: --for upauci model.descent_lr=0.1; also for a data set, a backbone "
+        "or `warmup`",
+    )
+    add(
+        "--regions",
+        nargs="+",
+        metavar="FPR[,TPR]",
+        help=f"max_fpr, or max_fpr,min_tpr for a two-way region (default: {' '.join(_REGIONS)})",
+    )
+    add(
+        "--seeds",
+        nargs="+",
+        metavar="N",
+        help=f"seeds; everything is run once per seed (default: {' '.join(_SEEDS)})",
+    )
+    add(
+        "--warmup_epochs",
+        metavar="N",
+        help=f"epochs of the warm-up; with 0, methods start from initial weights (default: {_WARMUP_EPOCHS})",
+    )
+    add("--epochs", metavar="N", help=f"epochs of each method after the warm-up (default: {_EPOCHS})")
+    add("--baseline", metavar="NAME", help="method to which the others are compared (default: the first)")
+    add("--train_part", action="store_true", help="evaluate on the training part, too")
+    add("--out", metavar="DIR", help=f"directory for all runs (default: {_OUT})")
+    add("--processes", metavar="N", help="trainings at a time, each in its own process (default: 1)")
+    add("--threads", metavar="N", help=f"threads of one training (default: {_THREADS})")
+    add("--executor", choices=_EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(_EXECUTORS)}")
+    return parser
+
+
+# ---------------------------------------------------------------------- axes
+
+
+def _axis(
+    name: str,
+    given: Sequence[str] | None,
+    section: CompareSection,
+    variant: Callable[[str, Any], Variant],
+    default: Sequence[str] = (),
+) -> dict[str, Variant]:
+    """The values of an axis: those named on the command line, else those of the file, else the default."""
+    in_file = section.axis(name)
+    labels = given or list(in_file) or list(default)
+    _without_repeats(f"--{name}", labels, labels)
+    return {label: variant(label, in_file.get(label)) for label in labels}
+
+
+def _check_axes_alone(extra: Sequence[str], has_data: bool, has_backbones: bool) -> None:
+    """Reject options for every run that would make all values of an axis the same."""
+    for name in option_names(extra):
+        if has_data and name in ("data", "data.class_path"):
+            raise InputError(f"`--{name}` would replace every data set of the comparison: give --data_sets.")
+        if has_backbones and name in ("model.backbone", "model.backbone.class_path"):
+            raise InputError(f"`--{name}` would replace every backbone of the comparison: give --backbones.")
+
+
+def _add_options(axes: dict[str, dict[str, Variant]], words: Sequence[str]) -> None:
+    """Give options to one value of an axis."""
+    label, *pairs = words
+    owners = [values for values in axes.values() if label in values]
+    if not owners:
+        known = [name for values in axes.values() for name in values]
+        raise InputError(
+            f"`--for {label}`: no such method.{nearest(label, known)} Known: {', '.join(known)}."
+        )
+    if len(owners) > 1:
+        raise InputError(f"`--for {label}`: the name stands for several things here. Give them other labels.")
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        found = split_option(pair)
+        if found is None:
+            raise InputError(f"`--for {' '.join(words)}`: write `--for {label} name=value`, not `{pair}`.")
+        settings[found[0]] = found[1]
+    if not settings:
+        raise InputError(f"`--for {label}` needs options: write `--for {label} model.learning_rate=0.1`.")
+    if "config" in settings:
+        raise InputError(
+            f"`--for {label} config=...`: a config for one method is given in a file: `methods: {{{label}: "
+            "{config: ...}}` in its section `compare:`."
+        )
+    options = option_texts(settings)
+    check_names(options, label)
+    owners[0][label] = replace(owners[0][label], last=(*owners[0][label].last, *options))
+
+
+def _baseline(given: str | None, section: CompareSection, methods: list[str]) -> str:
+    option, name = ("--baseline", given) if given else ("baseline:", section.text("baseline"))
+    if name is None or (given is None and name not in methods and len(methods) == 1):
+        return methods[0]
+    if name not in methods:
+        close = nearest(name, methods)
+        raise InputError(f"`{option} {name}` is not among --methods {' '.join(methods)}: add it.{close}")
+    return name
+
+
+# ---------------------------------------------------------------------- values
+
+
+def _given(
+    name: str, given: Sequence[str] | None, section: CompareSection, default: Sequence[str]
+) -> tuple[str, Sequence[str]]:
+    """The texts of a list, and the name by which messages call it."""
+    if given is not None:
+        return f"--{name}", given
+    in_file = section.texts(name)
+    return (f"--{name}", default) if in_file is None else (f"{name}:", in_file)
+
+
+def _number(name: str, given: str | None, section: CompareSection, default: str, least: int) -> int:
+    in_file = section.text(name)
+    if given is None and in_file is not None:
+        return _whole_number(f"{name}:", in_file, least)
+    return _whole_number(f"--{name}", default if given is None else given, least)
+
+
+def _executor(arguments: argparse.Namespace) -> tuple[str, int]:
+    given = arguments.processes
+    processes = None if given is None else _whole_number("--processes", given, 1)
+    kind = arguments.executor or ("process" if processes in (None, 1) else "processes")
+    if kind == "process" and processes not in (None, 1):
+        raise InputError(
+            f"`--executor process` trains one run at a time: leave out --processes {processes}, or the executor."
+        )
+    return kind, processes or (1 if kind == "process" else n_cores())
+
+
+def n_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
+    check_names(extra)
+    for name in option_names(extra):
+        close = difflib.get_close_matches(
+            name, own, n=1, cutoff=0.75
+        )  # strict, as it may be an option of pauc fit
+        if close:
+            raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
+
+
+def _without_repeats(option: str, texts: Sequence[str], values: Sequence[object]) -> None:
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            first = texts[list(values).index(value)]
+            same = "" if first == texts[position] else f", which is the same as {first},"
+            raise InputError(
+                f"`{option} {' '.join(texts)}`: {texts[position]}{same} is given twice. Give it once."
+            )
+
+
+def _whole_number(option: str, text: str, least: int, most: int | None = None) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        upper = "" if most is None else f" and at most {most}"
+        raise InputError(f"`{option} {text}`: give a whole number that is at least {least}{upper}.")
+    return number
+
+
+def _region(option: str, text: str) -> Region:
+    try:
+        rates = [float(part) for part in text.split(",")]
+    except ValueError:
+        rates = []
+    if len(rates) not in (1, 2):
+        raise InputError(
+            f"`{option} {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
+        )
+    try:
+        return Region(*rates)
+    except InputError as error:
+        raise InputError(f"`{option} {text}`: {error}") from error

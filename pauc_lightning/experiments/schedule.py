@@ -1,0 +1,50 @@
+"""The order in which the cells of a comparison are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pauc_lightning.experiments.cells import Cell, Run, WarmUp
+
+
+class Schedule:
+    """Hands out cells, each run only after its warm-up has been trained.
+
+    Args:
+        missing: The cells to train, in the order of preference. A run whose warm-up is not among them is ready.
+
+    Example:
+        >>> from pauc_lightning.region import Region
+        >>> first, second = WarmUp(0), WarmUp(1)
+        >>> run = Run("ce", Region(), 0)
+        >>> schedule = Schedule([first, run, second])
+        >>> schedule.next() == first, schedule.next() == second, schedule.next()
+        (True, True, None)
+        >>> schedule.trained(first)
+        >>> schedule.next() == run
+        True
+    """
+
+    def __init__(self, missing: Sequence[Cell]) -> None:
+        self._waiting = list(missing)
+        self._pending = {cell for cell in missing if isinstance(cell, WarmUp)}
+
+    def next(self) -> Cell | None:
+        """Hand out the next cell that is ready; None if none is."""
+        for cell in self._waiting:
+            if isinstance(cell, WarmUp) or cell.warm_up not in self._pending:
+                self._waiting.remove(cell)
+                return cell
+        return None
+
+    def trained(self, cell: Cell) -> None:
+        """Note that a cell has been trained: the runs that waited for it are ready."""
+        self._pending.discard(cell)
+
+    def failed(self, cell: Cell) -> list[Run]:
+        """Note that a cell has failed; return the runs that cannot be trained, and hand them out no more."""
+        if not isinstance(cell, WarmUp):
+            return []
+        lost = [run for run in self._waiting if isinstance(run, Run) and run.warm_up == cell]
+        self._waiting = [other for other in self._waiting if other not in lost]
+        return lost
