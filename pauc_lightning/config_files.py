@@ -9,6 +9,8 @@ from pathlib import Path
 from pauc_lightning.errors import InputError
 
 _SUFFIXES = (".yaml", ".yml")
+SEARCH_SUFFIX = ".search.yaml"
+"""Ends the names of files that say what `pauc tune` varies; they lie beside the configs, but are none."""
 
 
 def shipped_folder() -> Path:
@@ -57,7 +59,10 @@ def list_configs() -> Iterator[tuple[Path, str, str]]:
 
 
 def _configs(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES) if folder.is_dir() else []
+    if not folder.is_dir():
+        return []
+    files = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    return sorted(path for path in files if not path.name.endswith(SEARCH_SUFFIX))
 
 
 def _name(path: Path, folder: Path) -> str:
