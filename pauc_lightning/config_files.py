@@ -51,6 +51,19 @@ def find_config(name: str) -> Path:
     )
 
 
+def name_of_config(path: str) -> str:
+    """The shortest name by which ``-c`` finds a file: that of a config, or the path."""
+    given = Path(path)
+    for folder in config_folders():
+        if given.parent.parent == folder and not Path(given.stem).exists():
+            try:
+                found = find_config(given.stem)
+            except InputError:  # several configs have this name
+                return path
+            return given.stem if found == given else path
+    return path
+
+
 def list_configs() -> Iterator[tuple[Path, str, str]]:
     """All configs that can be used by name: folder, name within the folder, description."""
     for folder in config_folders():

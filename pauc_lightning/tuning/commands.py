@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pauc_lightning.config_files import name_of_config
 from pauc_lightning.tuning.request import TuneRequest, method_config
 from pauc_lightning.tuning.space import Value
 
@@ -68,7 +69,7 @@ def repeat_command(
     request: TuneRequest, config: Path, method: str, seed: int, start: Path | None
 ) -> list[str]:
     """The command that repeats a trial from the file with its settings."""
-    names = [*request.configs, str(config)]
+    names = [*map(name_of_config, request.configs), str(config)]
     return [
         *("pauc", "fit", *(part for name in names for part in ("-c", name)), *request.options_of(method)),
         *(f"--seed_everything={seed}", f"--data.seed={seed}", f"--trainer.max_epochs={request.epochs}"),

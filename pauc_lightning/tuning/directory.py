@@ -38,6 +38,7 @@ class TuningDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._note = path / "tuning.json"
+        self._new: list[Path] = []
 
     # ------------------------------------------------------------------ one process at a time
 
@@ -51,6 +52,7 @@ class TuningDirectory:
         nearest = next((folder for folder in (self.path, *self.path.parents) if folder.exists()), Path())
         if not nearest.is_dir():
             raise InputError(f"`--out {self.path}`: {nearest} is a file. Give the name of a directory.")
+        self._new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -70,6 +72,15 @@ class TuningDirectory:
             yield
         finally:
             lock.release()
+
+    def withdraw(self) -> None:
+        """Leave the file system as it was before, because the first training rejected the request."""
+        if self._new and not self._has_results():
+            shutil.rmtree(self.path)
+            for folder in self._new[1:]:
+                if any(folder.iterdir()):
+                    return
+                folder.rmdir()
 
     # ------------------------------------------------------------------ settings
 

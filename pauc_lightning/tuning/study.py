@@ -210,6 +210,9 @@ class Search:
                 seed = seeds[ended.job.name]
                 log = request.out / f"warmup-seed{seed}" / "log.txt"
                 write_text(log, ended.said.text)
+                if ended.failure is not None and ended.failure.is_mistake:
+                    self.directory.withdraw()
+                    raise InputError(ended.failure.reason)
                 if ended.failure is not None:
                     raise InputError(
                         f"The {ended.job.name}, failed: {ended.failure.reason.rstrip('.')}. Its log is {log}."
