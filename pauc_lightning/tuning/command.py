@@ -48,11 +48,12 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
 
 
 def _search(options: Options, run_pauc: Callable[[Sequence[str]], None], console: Console) -> TuneResult:
-    from pauc_lightning.experiments.executors import InProcess
+    from pauc_lightning.experiments.executors import executor_for
     from pauc_lightning.tuning.display import watching
     from pauc_lightning.tuning.study import tune
 
-    with InProcess(run_pauc) as executor, watching(console) as watcher:
+    executor = executor_for(options.executor, options.processes, run_pauc)
+    with executor, watching(console) as watcher:
         return tune(options.request, executor, watcher)
 
 
