@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ _DEFAULTS = (
 """Options of every training that a user may override."""
 
 
-def fit_arguments(plan: Plan, cell: Cell, start: Path | None, common: Path | None = None) -> list[str]:
+def fit_arguments(
+    plan: Plan, cell: Cell, start: Path | None, common: Path | None = None, tuned: Sequence[str] = ()
+) -> list[str]:
     """Build the command that trains a cell.
 
     Args:
@@ -32,6 +34,7 @@ def fit_arguments(plan: Plan, cell: Cell, start: Path | None, common: Path | Non
         cell: The cell.
         start: The checkpoint that a run starts from; None for initial weights.
         common: The file with the experiment's settings for every run, if it has any.
+        tuned: The options that a search has found for the cell.
 
     Returns:
         The arguments of ``pauc``. The comparison's own come last, so that they win.
@@ -53,7 +56,7 @@ def fit_arguments(plan: Plan, cell: Cell, start: Path | None, common: Path | Non
         ]
         if start is not None:
             own += [f"--model.init_weights={start}"]
-    return ["fit", *_settings(plan, cell, common), *own]
+    return ["fit", *_settings(plan, cell, common), *tuned, *own]
 
 
 def resume_arguments(folder: Path) -> list[str]:
@@ -91,7 +94,7 @@ def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
     """Yield the settings in the order in which they win: files, the file's options, the command line's."""
     variants = plan.variants_of(cell)
     yield from _FIRST
-    for config in (*_shared_configs(plan, common), *(path for v in variants for path in v.configs)):
+    for config in (*shared_configs(plan, common), *(path for v in variants for path in v.configs)):
         yield from ("-c", config)
     yield from _DEFAULTS
     for variant in variants:
@@ -101,7 +104,8 @@ def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
         yield from variant.last
 
 
-def _shared_configs(plan: Plan, common: Path | None) -> Iterator[str]:
+def shared_configs(plan: Plan, common: Path | None) -> Iterator[str]:
+    """Yield the config files of all cells; the experiment's is replaced by its settings for every run."""
     for config in plan.configs:
         if plan.experiment is None or Path(config) != plan.experiment.path:
             yield config

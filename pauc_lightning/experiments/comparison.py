@@ -25,6 +25,7 @@ from pauc_lightning.experiments.request import n_cores
 from pauc_lightning.experiments.table import Published
 from pauc_lightning.experiments.training import Training
 from pauc_lightning.experiments.training_part import on_training_part
+from pauc_lightning.experiments.tuned import Options, searches, tuned_options, warm_ups_of
 
 
 class Comparison:
@@ -64,12 +65,10 @@ class Comparison:
             InputError: If the plan cannot work; then nothing has been written.
             SystemExit: With status 1 if a run failed, 130 if the comparison was interrupted.
         """
-        self.directory.check(self.plan)
         try:
-            check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
-            with self.directory.held():
-                self._train()
-                results = self._results()
+            with self.held():
+                self.train()
+                results = self.results()
                 files = results.save()
         except KeyboardInterrupt:
             self._say_interrupted()
@@ -80,23 +79,61 @@ class Comparison:
 
     # ------------------------------------------------------------------ training
 
-    def _train(self) -> None:
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Check the plan, and keep other comparisons out of the directory within the block.
+
+        Raises:
+            InputError: If the plan cannot work, or the directory is in use; then nothing has been written.
+        """
+        self.directory.check(self.plan)
+        check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
+        with self.directory.held():
+            yield
+
+    def train(self) -> None:
+        """Train the cells that are missing."""
         self.directory.check(self.plan)  # again: another comparison may have ended since
         missing = self.directory.missing(self.plan)
         if not missing:
             return
         common = self.directory.write_settings(self.plan)
-        earlier = {run: self.directory.outcome(run) for run in self.plan.runs if run not in missing}
-        board = Board(self.plan, missing, earlier, self._executor.slots)
         self._say_cores(len(missing))
-        training = Training(self.plan, self.directory, common, self._executor)
         try:
-            with display_for(board, self._console) as display, self._executor:
-                training.run(missing, board, display)
+            with self._executor:
+                if self.plan.tuning is None:
+                    self._train_cells(missing, common)
+                else:
+                    self._tune_and_train(missing, common)
         except InputError:
             self.directory.withdraw_settings()
             raise
-        self._failures, self._warnings = training.failures, training.warnings
+
+    def _train_cells(self, cells: Sequence[Cell], common: Path | None, tuned: Options | None = None) -> None:
+        if not cells:
+            return
+        earlier = {run: self.directory.outcome(run) for run in self.plan.runs if self.directory.finished(run)}
+        board = Board(self.plan, cells, earlier, self._executor.slots)
+        training = Training(self.plan, self.directory, common, self._executor, tuned)
+        with display_for(board, self._console) as display:
+            training.run(cells, board, display)
+        self._failures |= training.failures
+        self._warnings |= training.warnings
+
+    def _tune_and_train(self, missing: Sequence[Cell], common: Path | None) -> None:
+        """Train the warm-ups, search from their ends, and train with the settings found."""
+        from pauc_lightning.tuning.display import watching  # needs what only searches need
+
+        self._train_cells(list(warm_ups_of(missing)), common)
+        runs = [cell for cell in missing if isinstance(cell, Run)]
+        lost = [run for run in runs if run.warm_up in self._failures]
+        self._failures |= {run: f"not run, because its {run.warm_up.title}, failed." for run in lost}
+        runs = [run for run in runs if run not in lost]
+        tuned, failures = tuned_options(
+            self.plan, self.directory, common, self._executor, searches(runs), lambda: watching(self._console)
+        )
+        self._failures |= failures
+        self._train_cells([run for run in runs if run in tuned], common, tuned)
 
     def _say_cores(self, n_cells: int) -> None:
         """Say how to use cores that would stay idle."""
@@ -116,7 +153,8 @@ class Comparison:
         failure = self._failures.get(run)
         return self.directory.outcome(run) if failure is None else Outcome(failure=failure)
 
-    def _results(self) -> Results:
+    def results(self) -> Results:
+        """Collect the results of the finished runs."""
         finished = {run: folder for run in self.plan.runs if (folder := self.directory.finished(run))}
         curves = {run: curve for run, folder in finished.items() if (curve := read_curve(folder))}
         on_train: dict[Run, dict[str, float]] = {}

@@ -14,7 +14,7 @@ from pauc_lightning.experiments.plan import Experiment
 SECTION = "compare"
 _LISTS = ("regions", "seeds")
 _AXES = ("data", "backbones", "methods")
-_SINGLE = ("warmup_epochs", "epochs", "baseline", "threads", "out")
+_SINGLE = ("warmup_epochs", "epochs", "baseline", "threads", "out", "tuned")
 KEYS = (*_AXES, *_LISTS, *_SINGLE, "warmup", "train_part")
 """What a ``compare:`` section may hold."""
 

@@ -41,7 +41,7 @@ class Note:
         earlier = read_json(self.path) if self.path.is_file() else {}
         settings = _settings(plan)
         for key in settings if earlier else ():
-            # Earlier versions did not record the number of threads.
+            # Earlier versions did not record the number of threads and did not tune.
             if settings[key] != earlier.get(key, settings[key] if key == "threads" else None):
                 raise InputError(
                     f"`--out {self.folder}` holds a comparison with other settings ({key}: {earlier.get(key)}, now "
@@ -109,6 +109,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "epochs": plan.epochs,
         "warmup_epochs": plan.warmup_epochs,
         "threads": plan.threads,
+        "tuned": None if plan.tuning is None else plan.tuning.trials,
     }
 
 

@@ -26,6 +26,19 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """The budget of the searches before a comparison, the same for every method.
+
+    Args:
+        trials: Number of trials of each method; None for no limit.
+        seconds: Time for one search; None for no limit.
+    """
+
+    trials: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """A comparison: every method on every data set with every backbone, for every region and with every seed.
 
@@ -47,6 +60,7 @@ class Plan:
         threads: Threads of one training; other numbers give other last bits.
         executor: The kind of executor.
         processes: The number of trainings at a time.
+        tuning: Search the settings of every method on the validation part first; None compares them as configured.
     """
 
     configs: tuple[str, ...]
@@ -66,6 +80,7 @@ class Plan:
     threads: int = 1
     executor: str = "process"
     processes: int = 1
+    tuning: Tuning | None = None
 
     @property
     def tasks(self) -> list[Task]:

@@ -25,7 +25,7 @@ from pauc_lightning.experiments.axes import (
     warm_up_variant,
 )
 from pauc_lightning.experiments.experiment_file import CompareSection, read_experiment
-from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.plan import Plan, Tuning
 from pauc_lightning.experiments.variant import Variant, option_names, option_texts, split_option
 from pauc_lightning.region import Region
 
@@ -109,6 +109,7 @@ def parse(argv: Sequence[str]) -> Plan:
         threads=_number("threads", arguments.threads, section, _THREADS, 1),
         executor=executor,
         processes=processes,
+        tuning=_tuning(arguments.tuned, section),
     )
 
 
@@ -167,6 +168,11 @@ def _parser() -> PlainParser:
     add("--epochs", metavar="N", help=f"epochs of each method after the warm-up (default: {_EPOCHS})")
     add("--baseline", metavar="NAME", help="method to which the others are compared (default: the first)")
     add("--train_part", action="store_true", help="evaluate on the training part, too")
+    add(
+        "--tuned",
+        metavar="N",
+        help="first search each method's settings on the validation part: N trials for each, as pauc tune does",
+    )
     add("--out", metavar="DIR", help=f"directory for all runs (default: {_OUT})")
     add("--processes", metavar="N", help="trainings at a time, each in its own process (default: 1)")
     add("--threads", metavar="N", help=f"threads of one training (default: {_THREADS})")
@@ -257,6 +263,13 @@ def _number(name: str, given: str | None, section: CompareSection, default: str,
     if given is None and in_file is not None:
         return _whole_number(f"{name}:", in_file, least)
     return _whole_number(f"--{name}", default if given is None else given, least)
+
+
+def _tuning(given: str | None, section: CompareSection) -> Tuning | None:
+    """The budget of the searches; none unless one is asked for."""
+    if given is None and section.text("tuned") is None:
+        return None
+    return Tuning(_number("tuned", given, section, "", 1))
 
 
 def _executor(arguments: argparse.Namespace) -> tuple[str, int]:

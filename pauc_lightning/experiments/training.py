@@ -18,6 +18,7 @@ from pauc_lightning.experiments.live import Progress
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.schedule import Schedule
+from pauc_lightning.experiments.tuned import Options
 from pauc_lightning.files import write_text
 
 
@@ -37,6 +38,7 @@ class Training:
         directory: Its directory, which is held.
         common: The file with the experiment's settings for every run, if it has any.
         executor: Runs the jobs.
+        tuned: The options that searches have found for the runs.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Training:
         directory: ComparisonDirectory,
         common: Path | None,
         executor: Executor,
+        tuned: Options | None = None,
     ) -> None:
         self.failures: dict[Cell, str] = {}
         self.warnings: dict[str, Cell] = {}
@@ -52,6 +55,7 @@ class Training:
         self._directory = directory
         self._common = common
         self._executor = executor
+        self._tuned = tuned or {}
         self._running: dict[str, _Started] = {}
         self._n_ended = 0
 
@@ -80,7 +84,8 @@ class Training:
         if isinstance(cell, Run) and plan.warmup_epochs > 0:
             start = directory.warm_up_checkpoint(cell.warm_up)
             assert start is not None
-        arguments = fit_arguments(plan, cell, start, self._common)
+        tuned = self._tuned.get(cell, ()) if isinstance(cell, Run) else ()
+        arguments = fit_arguments(plan, cell, start, self._common, tuned)
         interrupted = None if anew else directory.interrupted(cell, arguments, plan.threads)
         if interrupted is None:
             directory.begin(cell, arguments, plan.threads)
