@@ -109,7 +109,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "epochs": plan.epochs,
         "warmup_epochs": plan.warmup_epochs,
         "threads": plan.threads,
-        "tuned": None if plan.tuning is None else plan.tuning.trials,
+        "tuned": None if plan.tuning is None else plan.tuning.trials or "for a time",
     }
 
 

@@ -1,0 +1,130 @@
+"""The options of ``pauc advise``. Nothing slow is imported here, so that its help answers at once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pauc_lightning.cli.plain_parser import PlainParser
+from pauc_lightning.errors import InputError
+from pauc_lightning.experiments import request
+from pauc_lightning.experiments.plan import Plan, Tuning
+
+BASELINE = "ce"
+FEWEST_SEEDS = 3
+"""With fewer splits an interval says nothing."""
+
+DESCRIPTION = """\
+Find out whether training for the corner pays on your data: cross-entropy and the
+partial-AUC methods, tuned with equal budgets, on several splits, within the time you
+set. Ends with one sentence, the measurements behind it, and a figure.
+
+  pauc advise -c tabular --data.path patients.csv --data.label died --region 0.05
+
+All other options go to every `pauc fit`, for example --model.backbone LinearScorer.
+"""
+
+NOTES = """\
+For each split, all methods start from the same cross-entropy warm-up, their settings
+are searched on the validation part with the same number of trials for each, and the
+best settings are tested once. Gains are paired by split; the interval is corrected
+for overlapping splits. The same command continues after an interruption.
+
+--out gets advice.md, advice.png, the tables (table.md, table.csv) and all runs.
+"""
+
+
+@dataclass(frozen=True)
+class AdviceRequest:
+    """What ``pauc advise`` was asked for.
+
+    Args:
+        plan: The comparison; its seeds are the most that are used.
+        minutes: The time to spend.
+    """
+
+    plan: Plan
+    minutes: float
+
+
+def parse(argv: Sequence[str]) -> AdviceRequest:
+    """Read and check the options.
+
+    Raises:
+        InputError: If there is a mistake in them.
+        SystemExit: After printing the help.
+    """
+    parser = _parser()
+    own, others = parser.parse_known_args(argv)
+    methods = list(dict.fromkeys([BASELINE, *own.methods]))
+    if len(methods) == 1:
+        raise InputError(
+            f"`--methods {' '.join(own.methods)}`: name a method besides {BASELINE}, such as upauci."
+        )
+    if len(own.seeds) < FEWEST_SEEDS:
+        raise InputError(
+            f"`--seeds {' '.join(own.seeds)}`: give at least {FEWEST_SEEDS}, because an interval over fewer splits "
+            "says nothing."
+        )
+    plan = request.parse(
+        [
+            *(part for name in own.config for part in ("-c", name)),
+            *others,
+            *("--methods", *methods, "--regions", own.region, "--seeds", *own.seeds, "--baseline", BASELINE),
+            *("--warmup_epochs", own.warmup_epochs, "--epochs", own.epochs, "--out", own.out, "--train_part"),
+            *("--processes", own.processes, "--threads", own.threads),
+        ]
+    )
+    if len(plan.tasks) > 1:
+        raise InputError("`pauc advise` looks at one data set and one backbone: leave out the other ones.")
+    return AdviceRequest(replace(plan, tuning=Tuning()), _minutes(own.minutes))
+
+
+def _parser() -> PlainParser:
+    parser = PlainParser(
+        prog="pauc advise",
+        usage="pauc advise -c DATA --region FPR [--minutes N] [options]",
+        description=DESCRIPTION,
+        epilog=NOTES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("-c", "--config", action="append", default=[], metavar="NAME", help="config file, as for pauc fit")
+    add(
+        "--region",
+        default="0.05",
+        metavar="FPR[,TPR]",
+        help="the corner: max_fpr, or max_fpr,min_tpr for a two-way region",
+    )
+    add("--minutes", default="10", metavar="N", help="time to spend")
+    add(
+        "--methods",
+        nargs="+",
+        default=["pauci", "upauci"],
+        metavar="NAME",
+        help="methods to compare with cross-entropy",
+    )
+    add(
+        "--seeds",
+        nargs="+",
+        default=["0", "1", "2", "3", "4"],
+        metavar="N",
+        help="one split per seed, at least three; as many are used as the time allows",
+    )
+    add("--warmup_epochs", default="10", metavar="N", help="epochs of the common cross-entropy")
+    add("--epochs", default="30", metavar="N", help="epochs of each method after it")
+    add("--out", default="runs/advise", metavar="DIR", help="directory for all runs")
+    add("--processes", default="1", metavar="N", help="trainings at a time, each in its own process")
+    add("--threads", default="1", metavar="N", help="threads of one training")
+    return parser
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < float("inf"):
+        raise InputError(f"`--minutes {text}`: give a number above 0.")
+    return minutes
