@@ -47,12 +47,13 @@ def test_two_processes_equal_two_nodes_even_if_they_are_killed_once() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc_per_node=1"]
+    torchrun += ["--master_addr=127.0.0.1", f"--master_port={port}"]
+    pauc = ["-m", "pauc_lightning", *job("nodes").arguments]
+    pauc += ["--trainer.num_nodes=2", "--trainer.devices=1", "--trainer.strategy=ddp"]
     nodes = [
         subprocess.Popen(
-            [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", f"--node_rank={rank}"]
-            + ["--nproc_per_node=1", "--master_addr=127.0.0.1", f"--master_port={port}"]
-            + ["-m", "pauc_lightning", *job("nodes").arguments]
-            + ["--trainer.num_nodes=2", "--trainer.devices=1", "--trainer.strategy=ddp"],
+            [*torchrun, f"--node_rank={rank}", *pauc],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

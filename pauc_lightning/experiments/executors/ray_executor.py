@@ -28,7 +28,7 @@ from pauc_lightning.experiments.live import Progress
 
 _OBJECT_STORE = 100 * 2**20
 """Bytes of shared memory for a Ray of our own: only short messages go through it."""
-_SECONDS_TO_LEAVE = 15.0
+_SECONDS_TO_LEAVE = 70.0
 _SECONDS_TO_ANSWER = 10.0
 
 
