@@ -19,7 +19,7 @@ from pauc_lightning.experiments.executors.messages import Died, Event, Task
 SERVE = "pauc_lightning.experiments.executors.serve"
 SECONDS_TO_STOP = 60.0
 """Seconds that a job has to save its state and end after it was told to stop."""
-_SECONDS_TO_LEAVE = 10.0
+_SECONDS_TO_LEAVE = 60.0  # W&B may have something left to upload
 _LONGEST_TEXT = 20_000  # bytes
 
 
