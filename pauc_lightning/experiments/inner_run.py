@@ -10,15 +10,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lightning.fabric.utilities.warnings import PossibleUserWarning
-
 RunPauc = Callable[[Sequence[str]], None]
 """The ``pauc`` command, called with its arguments."""
 
 _INTERRUPTED = (130, 143)
 """The exit status after Ctrl-C, and after SIGTERM."""
 _LOGGERS = ("lightning.pytorch", "lightning.fabric")
-_NOT_FOR_USERS = (PossibleUserWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+_NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+"""With Lightning's ``PossibleUserWarning``, which is imported late: executors use this module without Lightning."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,10 @@ class InnerRuns:
 
 
 def _for_users(caught: Sequence[tuple[str, type[Warning]]]) -> Iterator[str]:
-    for text in dict.fromkeys(text for text, category in caught if not issubclass(category, _NOT_FOR_USERS)):
+    from lightning.fabric.utilities.warnings import PossibleUserWarning
+
+    hidden = (PossibleUserWarning, *_NOT_FOR_USERS)
+    for text in dict.fromkeys(text for text, category in caught if not issubclass(category, hidden)):
         if not text.startswith("Training has collapsed"):
             yield text
 

@@ -16,7 +16,7 @@ from executor_jobs import CALLBACKS, assert_same, four_jobs, is_alive, job, resu
 
 from pauc_lightning.cli import main
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.executors import InProcess, LocalProcesses
+from pauc_lightning.experiments.executors import Executor, InProcess, LocalProcesses
 from pauc_lightning.experiments.live import Progress
 
 ROOT = Path(__file__).parents[2]
@@ -34,12 +34,12 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def pool(_folder: None) -> Iterator[LocalProcesses]:
+def pool(_folder: None) -> Iterator[Executor]:
     with LocalProcesses(4) as executor:
         yield executor
 
 
-def test_results_are_those_of_one_process_in_any_order(pool: LocalProcesses) -> None:
+def test_results_are_those_of_one_process_in_any_order(pool: Executor) -> None:
     seen: dict[str, list[Progress]] = {}
     jobs = four_jobs("many")
     ended = run_all(pool, jobs[::-1], lambda job, progress: seen.setdefault(job.name, []).append(progress))
@@ -60,7 +60,7 @@ def test_results_are_those_of_one_process_in_any_order(pool: LocalProcesses) -> 
     assert_same(results((job.name for job in jobs), version=1), expected)
 
 
-def test_a_job_whose_process_is_killed_is_run_again(pool: LocalProcesses) -> None:
+def test_a_job_whose_process_is_killed_is_run_again(pool: Executor) -> None:
     Path("marks").mkdir()
     jobs = [
         job("once", "--trainer.callbacks+=troubles.Killer", "--trainer.callbacks.marks=marks"),
@@ -75,7 +75,7 @@ def test_a_job_whose_process_is_killed_is_run_again(pool: LocalProcesses) -> Non
     assert not is_alive(int(killed.name))
 
 
-def test_a_job_whose_process_is_killed_twice_fails_with_a_sentence(pool: LocalProcesses) -> None:
+def test_a_job_whose_process_is_killed_twice_fails_with_a_sentence(pool: Executor) -> None:
     Path("more").mkdir()
     options = [f"--trainer.callbacks.{key}" for key in ("marks=more", "times=2")]
     ended = run_all(pool, [job("twice", "--trainer.callbacks+=troubles.Killer", *options)])
@@ -87,7 +87,7 @@ def test_a_job_whose_process_is_killed_twice_fails_with_a_sentence(pool: LocalPr
     assert not failure.is_mistake
 
 
-def test_mistakes_and_failures_arrive(pool: LocalProcesses) -> None:
+def test_mistakes_and_failures_arrive(pool: Executor) -> None:
     ended = run_all(pool, [job("typo", "--model.max_fpr=2"), job("nowhere", "--data.seed=-1")])
     for end in ended.values():
         assert end.failure is not None
@@ -96,14 +96,16 @@ def test_mistakes_and_failures_arrive(pool: LocalProcesses) -> None:
     assert "max_fpr" in ended["typo"].failure.reason
 
 
-def test_more_jobs_than_slots_wait_their_turn(pool: LocalProcesses) -> None:
+def test_more_jobs_than_slots_wait_their_turn(pool: Executor) -> None:
     with pytest.raises(RuntimeError, match="no job"):
         pool.wait(lambda *_: None)
-    with LocalProcesses(1) as small:
-        for name in ("first", "second"):
-            small.start(job(name, "--trainer.max_epochs=1", method="ce"))
-        names = [end.job.name for _ in range(2) for end in small.wait(lambda *_: None)]
-    assert names == ["first", "second"]
+    names = [f"queue-{number}" for number in range(6)]
+    for name in names:
+        pool.start(job(name, "--trainer.max_epochs=1", method="ce"))
+    ended: list[str] = []
+    while len(ended) < 6:
+        ended += [end.job.name for end in pool.wait(lambda *_: None) if end.failure is None]
+    assert sorted(ended) == names
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from pauc_lightning.cli.configs import find_and_check
-from pauc_lightning.cli.given import Given
-from pauc_lightning.cli.options import with_underscores
-from pauc_lightning.cli.run_commands import translate
-from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.executors.settings import given_settings
 
-_COMMANDS = ("fit", "resume", "validate", "test", "predict")
 _LAUNCHED = ("LOCAL_RANK", "TORCHELASTIC_RUN_ID")
 """Variables of a process that a launcher such as torchrun has started as one of several."""
 
@@ -35,7 +30,8 @@ def with_one_device(arguments: Sequence[str], gpus: int | None = None) -> list[s
         ['fit', '--trainer.devices=auto']
     """
     gpus = torch.cuda.device_count() if gpus is None else gpus
-    if gpus < 2 or arguments[0] not in _COMMANDS or any(True for _ in _named_devices(arguments)):
+    devices = _named_devices(arguments) if gpus > 1 else None
+    if devices is None or devices:
         return list(arguments)
     return [*arguments, "--trainer.devices=1"]
 
@@ -60,19 +56,15 @@ def is_distributed(arguments: Sequence[str], gpus: int | None = None) -> bool:
     """
     if any(name in os.environ for name in _LAUNCHED):
         return False
-    return any(_count(devices, gpus) > 1 for devices in _named_devices(arguments))
+    return any(_count(devices, gpus) > 1 for devices in _named_devices(arguments) or ())
 
 
-def _named_devices(arguments: Sequence[str]) -> Iterator[Any]:
-    """Every value of ``trainer.devices`` in the arguments and in the config files that they name."""
-    if not arguments or arguments[0] not in _COMMANDS:
-        return
-    command, *options = arguments
-    try:
-        found = find_and_check(translate([command, *find_and_check(with_underscores(options))]))
-    except InputError:  # the job will say it
-        return
-    yield from (setting.value for setting in Given(found).settings if setting.key == "trainer.devices")
+def _named_devices(arguments: Sequence[str]) -> list[Any] | None:
+    """Every value of ``trainer.devices`` in the arguments and in their config files; None if it has no such option."""
+    settings = given_settings(arguments)
+    if settings is None:
+        return None
+    return [setting.value for setting in settings if setting.key == "trainer.devices"]
 
 
 def _count(devices: Any, gpus: int | None) -> int:

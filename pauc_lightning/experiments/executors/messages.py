@@ -77,7 +77,18 @@ class Died:
         return cls(reason, Said(text))
 
 
-Outcome: TypeAlias = Done | Stopped | Died
+@dataclass(frozen=True)
+class Refused:
+    """No job can run on this worker, nor on others like it.
+
+    Args:
+        reason: A sentence for the user.
+    """
+
+    reason: str
+
+
+Outcome: TypeAlias = Done | Stopped | Died | Refused
 Event: TypeAlias = Progress | Outcome
 
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from pauc_lightning.arguments import check_integer
+from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.executors.base import (
     Ended,
     Executor,
@@ -20,7 +21,7 @@ from pauc_lightning.experiments.executors.base import (
     JobsStopped,
     OnProgress,
 )
-from pauc_lightning.experiments.executors.messages import Died, Done, Event, Outcome
+from pauc_lightning.experiments.executors.messages import Died, Done, Event, Outcome, Refused
 from pauc_lightning.experiments.executors.worker import SECONDS_TO_STOP
 from pauc_lightning.experiments.inner_run import Said
 from pauc_lightning.experiments.live import Progress
@@ -89,6 +90,10 @@ class WorkerPool(Executor):
     def _new_worker(self, events: Events, job: Job) -> PoolWorker:
         """Make a worker for a job."""
 
+    def _is_kept(self, worker: PoolWorker) -> bool:
+        """Whether a worker without a job is kept for the next one."""
+        return True
+
     @property
     def slots(self) -> int:
         """Number of workers."""
@@ -149,12 +154,16 @@ class WorkerPool(Executor):
     def _take(self, worker: PoolWorker, outcome: Outcome) -> Iterator[Ended]:
         """The end of the worker's job, unless it is tried again."""
         attempt = self._running.pop(worker, None)
-        if not isinstance(outcome, Died):
-            self._idle.append(worker)
-        else:
+        if isinstance(outcome, Refused):
+            raise InputError(outcome.reason)
+        if isinstance(outcome, Died):
             worker.kill()  # what may be left of it
             if worker in self._idle:
                 self._idle.remove(worker)
+        elif self._is_kept(worker):
+            self._idle.append(worker)
+        else:
+            worker.kill()
         if attempt is None:
             return
         if isinstance(outcome, Done):
@@ -190,10 +199,10 @@ class WorkerPool(Executor):
 
     def _stopped(self, worker: PoolWorker, outcome: Outcome) -> Ended:
         job = self._running.pop(worker).job
-        if isinstance(outcome, Died):
+        if isinstance(outcome, (Died, Refused)):
             worker.kill()
-        else:
-            self._idle.append(worker)
+            return Ended(job, Said(""), Failure("It was stopped."))
+        self._idle.append(worker)
         if isinstance(outcome, Done):  # it ended before the signal came
             return Ended(job, outcome.said, outcome.failure)
         return Ended(job, outcome.said, Failure("It was stopped."))

@@ -30,11 +30,12 @@ def run_in_own_process(job: Job, observer: Observer) -> Ended:
     outcome = _run(job, observer)
     if isinstance(outcome, Died):
         outcome = _run(job, observer)
-    if isinstance(outcome, Stopped):
-        raise RunStopped(outcome.said)
+    if isinstance(outcome, Done):
+        return Ended(job, outcome.said, outcome.failure)
     if isinstance(outcome, Died):
-        return Ended(job, outcome.said, Failure(f"It was tried twice, but {outcome.reason}."))
-    return Ended(job, outcome.said, outcome.failure)
+        return Ended(job, outcome.said, Failure(f"It was tried 2 times, but {outcome.reason}."))
+    assert isinstance(outcome, Stopped)
+    raise RunStopped(outcome.said)
 
 
 def _run(job: Job, observer: Observer) -> Outcome:
