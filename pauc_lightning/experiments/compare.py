@@ -6,14 +6,9 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.request import parse
-
-if TYPE_CHECKING:
-    from pauc_lightning.experiments.executors import Executor
 
 
 def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
@@ -25,20 +20,22 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
     """
     plan = parse(argv)
     _check_alone()
-    from pauc_lightning.experiments.comparison import (
-        Comparison,
-    )  # loads Lightning, which the help does not need
+    # These load Lightning, which the help does not need.
+    from pauc_lightning.experiments.comparison import Comparison
+    from pauc_lightning.experiments.executors import Executor, executor_for
+    from pauc_lightning.experiments.paper import published
 
     # Prefer the command as typed: in the options, paths have replaced the configs' names.
     typed = sys.argv[1:] if sys.argv[1:2] == ["compare"] else ["compare", *argv]
     command = shlex.join(["pauc", *typed])
-    Comparison(plan, run_pauc, command, _executor(plan, run_pauc)).run()
 
+    def executor() -> Executor:
+        try:
+            return executor_for(plan.executor, plan.processes, run_pauc, **plan.executor_options)
+        except TypeError as error:  # an unknown name
+            raise InputError(f"`--executor_options` for {plan.executor}: {error}. Leave it out.") from error
 
-def _executor(plan: Plan, run_pauc: Callable[[Sequence[str]], None]) -> Executor:
-    from pauc_lightning.experiments.executors import executor_for
-
-    return executor_for(plan.executor, plan.processes, run_pauc)
+    Comparison(plan, run_pauc, command, executor, published).run()
 
 
 def _check_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -34,7 +34,7 @@ class Comparison:
         plan: The comparison.
         run_pauc: The ``pauc`` command, called with its arguments.
         command: The command that continues this comparison.
-        executor: Trains the cells.
+        executor: Makes the executor that trains the cells; it is called only if there are any.
         published: Returns the published value for a data set, a method and a region.
     """
 
@@ -43,7 +43,7 @@ class Comparison:
         plan: Plan,
         run_pauc: RunPauc,
         command: str,
-        executor: Executor,
+        executor: Callable[[], Executor],
         published: Published = lambda data, method, region: None,
     ) -> None:
         self.plan = plan
@@ -85,22 +85,26 @@ class Comparison:
         missing = self.directory.missing(self.plan)
         if not missing:
             return
-        common = self.directory.write_settings(self.plan)
-        earlier = {run: self.directory.outcome(run) for run in self.plan.runs if run not in missing}
-        board = Board(self.plan, missing, earlier, self._executor.slots)
-        self._say_cores(len(missing))
-        training = Training(self.plan, self.directory, common, self._executor)
         try:
-            with display_for(board, self._console) as display, self._executor:
-                training.run(missing, board, display)
+            training = self._train_cells(missing, self._executor())
         except InputError:
             self.directory.withdraw_settings()
             raise
         self._failures, self._warnings = training.failures, training.warnings
 
-    def _say_cores(self, n_cells: int) -> None:
+    def _train_cells(self, missing: Sequence[Cell], executor: Executor) -> Training:
+        common = self.directory.write_settings(self.plan)
+        earlier = {run: self.directory.outcome(run) for run in self.plan.runs if run not in missing}
+        board = Board(self.plan, missing, earlier, executor.slots)
+        self._say_cores(len(missing), executor.slots)
+        training = Training(self.plan, self.directory, common, executor)
+        with display_for(board, self._console) as display, executor:
+            training.run(missing, board, display)
+        return training
+
+    def _say_cores(self, n_cells: int, slots: int) -> None:
         """Say how to use cores that would stay idle."""
-        cores, slots, threads = n_cores(), self._executor.slots, self.plan.threads
+        cores, threads = n_cores(), self.plan.threads
         wanted = min(cores // threads, n_cells)
         if self.plan.executor in ("process", "processes") and wanted > slots:
             at_a_time = "one training" if slots == 1 else f"{slots} trainings"

@@ -47,6 +47,7 @@ class Plan:
         threads: Threads of one training; other numbers give other last bits.
         executor: The kind of executor.
         processes: The number of trainings at a time.
+        executor_options: Options of the executor.
     """
 
     configs: tuple[str, ...]
@@ -66,6 +67,7 @@ class Plan:
     threads: int = 1
     executor: str = "process"
     processes: int = 1
+    executor_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[Task]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 
 from pauc_lightning.cli.configs import find_and_check
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.cells import Run, Task, WarmUp
+from pauc_lightning.experiments.cells import Cell, Run, Task, WarmUp
 from pauc_lightning.experiments.commands import fit_arguments
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.request import parse
@@ -51,15 +52,18 @@ def plan_of(*arguments: str, text: str | None = None) -> Plan:
 
 
 def stems(arguments: list[str]) -> list[str]:
-    return [Path(value).stem for option, value in zip(arguments, arguments[1:], strict=False) if option == "-c"]
+    return [Path(value).stem for option, value in itertools.pairwise(arguments) if option == "-c"]
 
 
 def test_every_combination_is_a_run_and_warm_ups_are_shared() -> None:
     plan = plan_of()
-    assert len(plan.runs) == len(set(plan.runs)) == 3 * 2 * 3 * 2 * 2  # data, backbones, methods, regions, seeds
+    assert (
+        len(plan.runs) == len(set(plan.runs)) == 3 * 2 * 3 * 2 * 2
+    )  # data, backbones, methods, regions, seeds
     assert len(plan.warm_ups) == 3 * 2 * 2  # data, backbones, seeds
     assert {run.warm_up for run in plan.runs} == set(plan.warm_ups)
-    assert len({cell.folder for cell in (*plan.runs, *plan.warm_ups)}) == 72 + 12
+    cells: list[Cell] = [*plan.warm_ups, *plan.runs]
+    assert len({cell.folder for cell in cells}) == 72 + 12
     run = Run("slow", Region(0.3), 1, Task("rows", "small"))
     assert run in plan.runs
     assert run.folder == Path("rows/small/slow-opauc_fpr0.3-seed1")
@@ -74,7 +78,8 @@ def test_options_reach_their_method_only() -> None:
         for method in plan.methods
     }
     steps = {
-        method: [option for option in arguments if "descent_lr" in option] for method, arguments in of_method.items()
+        method: [option for option in arguments if "descent_lr" in option]
+        for method, arguments in of_method.items()
     }
     assert steps == {"ce": [], "upauci": ["--model.descent_lr=0.1"], "slow": ["--model.descent_lr=0.005"]}
     assert "--model.init_args.omega=1.0e-05" in of_method["upauci"]
@@ -99,7 +104,19 @@ def test_data_sets_and_backbones_may_be_configs_classes_or_options() -> None:
 
 def test_the_command_line_wins_over_the_file_and_what_is_for_one_method_over_what_is_for_all() -> None:
     plan = plan_of(
-        *("--methods", "slow", "pauci", "--seeds", "7", "--regions", "0.5", "--epochs", "1", "--baseline", "pauci"),
+        *(
+            "--methods",
+            "slow",
+            "pauci",
+            "--seeds",
+            "7",
+            "--regions",
+            "0.5",
+            "--epochs",
+            "1",
+            "--baseline",
+            "pauci",
+        ),
         *("--data_sets", "digits", "--backbones", "small", "SmallCNN", "--out", "there", "--threads", "2"),
         *("--model.descent_lr=0.3", "--for", "slow", "model.descent_lr=0.4", "model.omega=1"),
     )
@@ -109,7 +126,11 @@ def test_the_command_line_wins_over_the_file_and_what_is_for_one_method_over_wha
     assert plan.tasks == [Task("digits", "small"), Task("digits", "SmallCNN")]
     slow = fit_arguments(plan, Run("slow", Region(0.5), 7, plan.tasks[0]), None, None)
     steps = [option for option in slow if "descent_lr" in option]
-    assert steps == ["--model.descent_lr=0.005", "--model.descent_lr=0.3", "--model.descent_lr=0.4"]  # the last counts
+    assert steps == [
+        "--model.descent_lr=0.005",
+        "--model.descent_lr=0.3",
+        "--model.descent_lr=0.4",
+    ]  # the last counts
     assert "--model.omega=1" in slow
     other = fit_arguments(plan, Run("pauci", Region(0.5), 7, plan.tasks[1]), None, None)
     assert "--model.descent_lr=0.3" in other
@@ -119,7 +140,8 @@ def test_the_command_line_wins_over_the_file_and_what_is_for_one_method_over_wha
 
 def test_without_a_file_there_are_no_more_axes_and_directories_stay_as_they_were() -> None:
     plan = parse(find_and_check(["-c", "digits", "--methods", "ce", "--seeds", "0"]))
-    assert [cell.folder for cell in (*plan.warm_ups, *plan.runs)] == [
+    cells: list[Cell] = [*plan.warm_ups, *plan.runs]
+    assert [cell.folder for cell in cells] == [
         Path("warmup-seed0"),
         Path("ce-opauc_fpr0.3-seed0"),
     ]
@@ -140,7 +162,11 @@ SECTION = "compare: {methods: [ce, upauci], seeds: [0]}\n"
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
-        ("compare: {method: [ce]}", "", "`compare: method` in mine.yaml does not exist. Did you mean `methods`?"),
+        (
+            "compare: {method: [ce]}",
+            "",
+            "`compare: method` in mine.yaml does not exist. Did you mean `methods`?",
+        ),
         ("compare: [ce]", "", "`compare:` in mine.yaml must hold settings"),
         ("compare:", "", "`compare:` in mine.yaml must hold settings"),
         ("compare: {methods: ce}", "", "give a list of names, or names with their options"),

@@ -62,4 +62,9 @@ def test_one_difference_has_no_interval() -> None:
 
 
 def test_the_side_of_zero() -> None:
-    assert [Interval(*ends).side for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [1, -1, 0, 0]
+    assert [Interval(*ends).side for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [
+        1,
+        -1,
+        0,
+        0,
+    ]

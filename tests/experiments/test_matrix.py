@@ -118,7 +118,10 @@ def test_a_matrix_of_data_sets_and_backbones(capsys: pytest.CaptureFixture[str])
             assert config["trainer"]["log_every_n_steps"] == 2  # the section for every run
             assert str(config["trainer"]["devices"]) == "1"
     rows = (out / "table.csv").read_text().splitlines()
-    assert [row.split(",")[1:4] for row in rows[1:3]] == [["digits", "linear", "ce"], ["digits", "linear", "slow"]]
+    assert [row.split(",")[1:4] for row in rows[1:3]] == [
+        ["digits", "linear", "ce"],
+        ["digits", "linear", "slow"],
+    ]
     assert (out / "table.tex").read_text().count(r"\begin{tabular}") == 4
 
     # The axes may grow, but what is there may not change its meaning.
@@ -195,7 +198,7 @@ def test_the_order_makes_no_difference_to_any_bit() -> None:
     run("compare", *arguments, "--out", "forwards")
     executor = Backwards()
     plan = parse([*find_and_check(arguments), "--out", "backwards"])
-    Comparison(plan, main, "pauc compare", executor).run()
+    Comparison(plan, main, "pauc compare", lambda: executor).run()
     assert executor.most_at_a_time == 3
     assert executor.order[:2] == ["digits/small/warmup-seed1", "digits/small/warmup-seed0"]
     assert sorted(executor.order) != executor.order
@@ -266,4 +269,7 @@ def test_a_run_on_two_processes(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.count("[1/1] ce, OPAUC") == 1
     folder = Path("runs/compare/ce-opauc_fpr0.3-seed0/version_0")
     assert str(settings(folder)["trainer"]["devices"]) == "2"
-    assert "All distributed processes registered. Starting with 2 processes" in (folder.parent / "log.txt").read_text()
+    assert (
+        "All distributed processes registered. Starting with 2 processes"
+        in (folder.parent / "log.txt").read_text()
+    )

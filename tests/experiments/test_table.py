@@ -7,7 +7,7 @@ import io
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ VALUES = {
 }
 
 
-def table(values: Mapping[str, list[float | None]] | Mapping[str, list[float]] = VALUES) -> Table:
+def table(values: Mapping[str, Sequence[float | None]] = VALUES) -> Table:
     n_seeds = len(next(iter(values.values())))
 
     def outcome(run: Run) -> Outcome:
@@ -99,7 +99,10 @@ def test_best_and_second_best_are_marked() -> None:
         ({"a": [0.5], "b": [0.5], "c": [0.4]}, {"a": "best", "b": "best", "c": "second"}),
         ({"a": [0.5], "b": [0.50001]}, {"a": "", "b": ""}),  # equal as printed
         ({"a": [0.5]}, {"a": ""}),
-        ({"a": [0.5, 0.5], "b": [0.9, None], "c": [0.4, 0.4]}, {"a": "best", "b": "", "c": ""}),  # a seed failed
+        (
+            {"a": [0.5, 0.5], "b": [0.9, None], "c": [0.4, 0.4]},
+            {"a": "best", "b": "", "c": ""},
+        ),  # a seed failed
     ],
 )
 def test_what_counts_as_best(values: dict[str, list[float | None]], ranks: dict[str, str]) -> None:
@@ -116,7 +119,9 @@ def test_a_published_value_stands_beside_ours() -> None:
 
 
 def test_the_csv_holds_every_seed_and_the_interval() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(list(csv_rows(replace(table(), task=Task("d", "b")), "q"))))))
+    rows = list(
+        csv.DictReader(io.StringIO(as_csv(list(csv_rows(replace(table(), task=Task("d", "b")), "q")))))
+    )
     row = rows[1]
     assert (row["quantity"], row["data"], row["backbone"], row["method"]) == ("q", "d", "b", "ahead")
     assert [float(row[f"seed_{seed}"]) for seed in range(3)] == VALUES["ahead"]
