@@ -5,22 +5,22 @@ from __future__ import annotations
 import shlex
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pauc_lightning.advice.options import parse
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.compare import RunPauc, make_comparison
 from pauc_lightning.experiments.plan import Plan
 
 if TYPE_CHECKING:
     from pauc_lightning.advice.evidence import Evidence, MethodEvidence
     from pauc_lightning.advice.verdict import Verdict
-    from pauc_lightning.experiments.comparison import Comparison
 
 
-def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
+def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
     """Measure, then print and save the advice.
 
     Args:
@@ -42,17 +42,17 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
     budget = Budget(request)
 
     def is_finished(seed: int) -> bool:
-        directory = _comparison(replace(request.plan, seeds=(seed,)), run_pauc, command).directory
+        directory = make_comparison(replace(request.plan, seeds=(seed,)), run_pauc, command).directory
         return all(directory.finished(run) for run in replace(request.plan, seeds=(seed,)).runs)
 
     try:
         for plan in budget.plans(is_finished):
-            comparison = _comparison(plan, run_pauc, command)
+            comparison = make_comparison(plan, run_pauc, command)
             with comparison.held():
                 comparison.train()
                 comparison.results()  # evaluates the training part, which takes time, too
         whole = replace(request.plan, seeds=tuple(budget.seeds))
-        results = _comparison(whole, run_pauc, command).results()
+        results = make_comparison(whole, run_pauc, command).results()
     except KeyboardInterrupt:
         print(f"\nInterrupted; finished runs are kept. To continue, type:\n  {command}", file=sys.stderr)
         raise SystemExit(130) from None
@@ -64,13 +64,6 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
         )
         raise InputError(f"There is no split on which cross-entropy and a method have a value: {logs}")
     _report(evidence, verdict(evidence), whole, command, files)
-
-
-def _comparison(plan: Plan, run_pauc: Callable[[Sequence[str]], None], command: str) -> Comparison:
-    from pauc_lightning.experiments.comparison import Comparison
-    from pauc_lightning.experiments.executors import executor_for
-
-    return Comparison(plan, run_pauc, command, executor_for(plan.executor, plan.processes, run_pauc))
 
 
 def _report(evidence: Evidence, advice: Verdict, plan: Plan, command: str, files: Sequence[Path]) -> None:

@@ -13,10 +13,12 @@ from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.request import parse
 
 if TYPE_CHECKING:
-    from pauc_lightning.experiments.executors import Executor
+    from pauc_lightning.experiments.comparison import Comparison
+
+RunPauc = Callable[[Sequence[str]], None]
 
 
-def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None:
+def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
     """Train the missing runs, then print and save the tables and the figures.
 
     Args:
@@ -24,21 +26,32 @@ def main(argv: Sequence[str], run_pauc: Callable[[Sequence[str]], None]) -> None
         run_pauc: The ``pauc`` command itself, called with its arguments.
     """
     plan = parse(argv)
-    _check_alone()
-    from pauc_lightning.experiments.comparison import (
-        Comparison,
-    )  # loads Lightning, which the help does not need
-
     # Prefer the command as typed: in the options, paths have replaced the configs' names.
     typed = sys.argv[1:] if sys.argv[1:2] == ["compare"] else ["compare", *argv]
-    command = shlex.join(["pauc", *typed])
-    Comparison(plan, run_pauc, command, _executor(plan, run_pauc)).run()
+    make_comparison(plan, run_pauc, shlex.join(["pauc", *typed])).run()
 
 
-def _executor(plan: Plan, run_pauc: Callable[[Sequence[str]], None]) -> Executor:
-    from pauc_lightning.experiments.executors import executor_for
+def make_comparison(plan: Plan, run_pauc: RunPauc, command: str) -> Comparison:
+    """Make the comparison of a plan, with the executor that the plan asks for.
 
-    return executor_for(plan.executor, plan.processes, run_pauc)
+    Args:
+        plan: The comparison.
+        run_pauc: The ``pauc`` command itself, called with its arguments.
+        command: The command that continues this comparison.
+    """
+    _check_alone()
+    # These load Lightning, which the help does not need.
+    from pauc_lightning.experiments.comparison import Comparison
+    from pauc_lightning.experiments.executors import Executor, executor_for
+    from pauc_lightning.experiments.paper import published
+
+    def executor() -> Executor:
+        try:
+            return executor_for(plan.executor, plan.processes, run_pauc, **plan.executor_options)
+        except TypeError as error:  # an unknown name
+            raise InputError(f"`--executor_options` for {plan.executor}: {error}. Leave it out.") from error
+
+    return Comparison(plan, run_pauc, command, executor, published)
 
 
 def _check_alone() -> None:

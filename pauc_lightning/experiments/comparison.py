@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -35,7 +35,7 @@ class Comparison:
         plan: The comparison.
         run_pauc: The ``pauc`` command, called with its arguments.
         command: The command that continues this comparison.
-        executor: Trains the cells.
+        executor: Makes the executor that trains the cells; it is called only if there are any.
         published: Returns the published value for a data set, a method and a region.
     """
 
@@ -44,7 +44,7 @@ class Comparison:
         plan: Plan,
         run_pauc: RunPauc,
         command: str,
-        executor: Executor,
+        executor: Callable[[], Executor],
         published: Published = lambda data, method, region: None,
     ) -> None:
         self.plan = plan
@@ -97,47 +97,50 @@ class Comparison:
         missing = self.directory.missing(self.plan)
         if not missing:
             return
-        common = self.directory.write_settings(self.plan)
-        self._say_cores(len(missing))
         try:
-            with self._executor:
+            executor = self._executor()
+            common = self.directory.write_settings(self.plan)
+            self._say_cores(len(missing), executor.slots)
+            with executor:
                 if self.plan.tuning is None:
-                    self._train_cells(missing, common)
+                    self._train_cells(missing, executor, common)
                 else:
-                    self._tune_and_train(missing, common)
+                    self._tune_and_train(missing, executor, common)
         except InputError:
             self.directory.withdraw_settings()
             raise
 
-    def _train_cells(self, cells: Sequence[Cell], common: Path | None, tuned: Options | None = None) -> None:
+    def _train_cells(
+        self, cells: Sequence[Cell], executor: Executor, common: Path | None, tuned: Options | None = None
+    ) -> None:
         if not cells:
             return
         earlier = {run: self.directory.outcome(run) for run in self.plan.runs if self.directory.finished(run)}
-        board = Board(self.plan, cells, earlier, self._executor.slots)
-        training = Training(self.plan, self.directory, common, self._executor, tuned)
+        board = Board(self.plan, cells, earlier, executor.slots)
+        training = Training(self.plan, self.directory, common, executor, tuned)
         with display_for(board, self._console) as display:
             training.run(cells, board, display)
         self._failures |= training.failures
         self._warnings |= training.warnings
 
-    def _tune_and_train(self, missing: Sequence[Cell], common: Path | None) -> None:
+    def _tune_and_train(self, missing: Sequence[Cell], executor: Executor, common: Path | None) -> None:
         """Train the warm-ups, search from their ends, and train with the settings found."""
         from pauc_lightning.tuning.display import watching  # needs what only searches need
 
-        self._train_cells(list(warm_ups_of(missing)), common)
+        self._train_cells(list(warm_ups_of(missing)), executor, common)
         runs = [cell for cell in missing if isinstance(cell, Run)]
         lost = [run for run in runs if run.warm_up in self._failures]
         self._failures |= {run: f"not run, because its {run.warm_up.title}, failed." for run in lost}
         runs = [run for run in runs if run not in lost]
         tuned, failures = tuned_options(
-            self.plan, self.directory, common, self._executor, searches(runs), lambda: watching(self._console)
+            self.plan, self.directory, common, executor, searches(runs), lambda: watching(self._console)
         )
         self._failures |= failures
-        self._train_cells([run for run in runs if run in tuned], common, tuned)
+        self._train_cells([run for run in runs if run in tuned], executor, common, tuned)
 
-    def _say_cores(self, n_cells: int) -> None:
+    def _say_cores(self, n_cells: int, slots: int) -> None:
         """Say how to use cores that would stay idle."""
-        cores, slots, threads = n_cores(), self._executor.slots, self.plan.threads
+        cores, threads = n_cores(), self.plan.threads
         wanted = min(cores // threads, n_cells)
         if self.plan.executor in ("process", "processes") and wanted > slots:
             at_a_time = "one training" if slots == 1 else f"{slots} trainings"

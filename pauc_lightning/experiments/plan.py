@@ -61,6 +61,7 @@ class Plan:
         executor: The kind of executor.
         processes: The number of trainings at a time.
         tuning: Search the settings of every method on the validation part first; None compares them as configured.
+        executor_options: Options of the executor.
     """
 
     configs: tuple[str, ...]
@@ -81,6 +82,7 @@ class Plan:
     executor: str = "process"
     processes: int = 1
     tuning: Tuning | None = None
+    executor_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[Task]:

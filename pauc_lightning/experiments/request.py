@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
@@ -110,6 +112,7 @@ def parse(argv: Sequence[str]) -> Plan:
         executor=executor,
         processes=processes,
         tuning=_tuning(arguments.tuned, section),
+        executor_options=_executor_options(arguments.executor_options),
     )
 
 
@@ -177,6 +180,13 @@ def _parser() -> PlainParser:
     add("--processes", metavar="N", help="trainings at a time, each in its own process (default: 1)")
     add("--threads", metavar="N", help=f"threads of one training (default: {_THREADS})")
     add("--executor", choices=_EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(_EXECUTORS)}")
+    add(
+        "--executor_options",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="options of the executor, such as gpus_per_job=1",
+    )
     return parser
 
 
@@ -281,6 +291,16 @@ def _executor(arguments: argparse.Namespace) -> tuple[str, int]:
             f"`--executor process` trains one run at a time: leave out --processes {processes}, or the executor."
         )
     return kind, processes or (1 if kind == "process" else n_cores())
+
+
+def _executor_options(words: Sequence[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for word in words:
+        found = split_option(word)
+        if found is None:
+            raise InputError(f"`--executor_options {word}`: write name=value, such as gpus_per_job=1.")
+        options[found[0]] = yaml.safe_load(found[1])
+    return options
 
 
 def n_cores() -> int:

@@ -14,6 +14,7 @@ from pauc_lightning.experiments.display import Display, LineDisplay, LiveDisplay
 from pauc_lightning.experiments.live import Progress, observed_by, report
 from pauc_lightning.experiments.outcome import Collapse, Outcome
 from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.timing import Remaining, Stopwatch
 from pauc_lightning.experiments.variant import Variant
 from pauc_lightning.region import Region
 
@@ -152,3 +153,45 @@ def test_a_line_for_each_finished_cell_elsewhere(
 def test_the_display_fits_the_place(board: Board, is_terminal: bool, term: str, kind: type[Display]) -> None:
     console = Console(file=io.StringIO(), force_terminal=is_terminal, _environ={"TERM": term})
     assert type(display_for(board, console)) is kind
+
+
+def test_several_cells_run_at_a_time(clock: Clock, board: Board) -> None:
+    """Two slots: both cells are shown, and the time left is that of the busier slot."""
+    cells: list[Cell] = [WarmUp(0), WarmUp(1), *CELLS[1:]]
+    two = Board(board.plan, cells, {}, slots=2, clock=clock)
+    for warm_up in cells[:2]:
+        two.start(warm_up)
+    two.update(cells[1], Progress(epoch=2, epochs=4, fraction=0.5))
+    frame = drawn(two)
+    assert "▸ warm-up, seed 0" in frame
+    assert "▸ warm-up, seed 1" in frame
+    assert "epoch 2 of 4" in frame
+    clock.now += 8
+    for warm_up in reversed(cells[:2]):  # in any order
+        two.finish(warm_up, Outcome())
+    for cell, seconds in ((cells[2], 10.0), (cells[3], 20.0)):
+        two.start(cell)
+        clock.now += seconds
+        two.finish(cell, Outcome(0.5))
+    # Left are ce (10 s) and pauci (20 s) with the other seed, side by side.
+    assert str(two.left) == "about 20 s left"
+    two.start(cells[4])
+    two.start(cells[5])
+    clock.now += 5
+    assert str(two.left) == "about 15 s left"
+
+
+def test_a_continued_cell_says_nothing_about_the_time_of_others(board: Board, clock: Clock) -> None:
+    train(board, clock, CELLS[0], 8, Outcome())
+    board.start(CELLS[1], is_continued=True)
+    clock.now += 1
+    board.finish(CELLS[1], Outcome(0.5))
+    assert str(board.left) == "estimating the time left"
+
+
+def test_a_run_waits_for_its_warm_up_in_the_estimate() -> None:
+    watch = Stopwatch()
+    watch.add("warm-up", 1, 10.0)
+    watch.add("ce", 1, 5.0)
+    cells = [Remaining("w", "warm-up", 1, running=4.0), Remaining("r", "ce", 1, after="w")]
+    assert watch.left(cells, slots=2).seconds == 6.0 + 5.0
