@@ -81,7 +81,9 @@ def test_a_job_whose_process_is_killed_twice_fails_with_a_sentence(pool: LocalPr
     ended = run_all(pool, [job("twice", "--trainer.callbacks+=troubles.Killer", *options)])
     failure = ended["twice"].failure
     assert failure is not None
-    assert failure.reason.startswith("It was tried 2 times, but its process was killed by SIGKILL (if the mem")
+    assert failure.reason.startswith(
+        "It was tried 2 times, but its process was killed by SIGKILL (if the mem"
+    )
     assert not failure.is_mistake
 
 
@@ -151,9 +153,7 @@ def start(name: str, n: int) -> tuple[subprocess.Popen[str], list[int]]:
 
 
 def step(name: str) -> int:
-    return int(
-        torch.load(f"runs/{name}/version_0/checkpoints/last.ckpt", weights_only=True)["global_step"]
-    )
+    return int(torch.load(f"runs/{name}/version_0/checkpoints/last.ckpt", weights_only=True)["global_step"])
 
 
 def test_ctrl_c_stops_all_jobs_with_their_states_saved() -> None:

@@ -125,7 +125,9 @@ def test_every_shipped_method_has_a_file_with_options_of_its_own(method: Path) -
     ]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as stopped:
-        main(["fit", "-c", str(ROOT / "configs/data/digits.yaml"), "-c", str(method), *ends, "--print_config"])
+        main(
+            ["fit", "-c", str(ROOT / "configs/data/digits.yaml"), "-c", str(method), *ends, "--print_config"]
+        )
     assert stopped.value.code == 0
     settings = yaml.safe_load(printed.getvalue())["model"]["init_args"]
     assert all(key.removeprefix("model.") in settings for key in space.dimensions)
