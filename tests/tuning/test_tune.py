@@ -391,6 +391,13 @@ def test_the_order_in_which_trials_end_does_not_matter() -> None:
     assert results[0] == results[1]
 
 
+def test_two_processes_find_what_one_finds() -> None:
+    """Two methods take turns on one process and run side by side on two."""
+    search("--methods", "good", "upauci", "--trials", 3, out="one")
+    search("--methods", "good", "upauci", "--trials", 3, "--processes", 2, out="two")
+    assert trials_of("one") == trials_of("two")
+
+
 # ---------------------------------------------------------------------- for other code
 
 
