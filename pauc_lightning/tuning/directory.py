@@ -11,6 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.outcome import Record
 from pauc_lightning.files import write_text
@@ -200,7 +201,7 @@ class TuningDirectory:
 def _settings(request: TuneRequest) -> dict[str, Any]:
     return {
         "config": list(request.configs),
-        "config_files": {name: _text(Path(name)) for name in request.configs},
+        "config_files": {name: _text(find_config(name)) for name in request.configs},
         "options": list(request.options),
         "region": request.region.name,
         "seeds": list(request.seeds),

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from pauc_lightning.durations import in_words
 from pauc_lightning.experiments.live import Progress
-from pauc_lightning.tuning.study import Lane, Search, Watcher
+from pauc_lightning.tuning.study import Search, Watcher
 from pauc_lightning.tuning.trial import Trial
 
 _PER_SECOND = 4
@@ -124,16 +124,13 @@ def time_left(search: Search) -> str:
     if not any(count > 0 for count in remaining.values()):
         return ""
     unknown = [lane for lane in search.lanes if not lane.ended and remaining[lane.method] > 0]
-    expected = sum(max(0, remaining[lane.method]) * _mean(lane) for lane in search.lanes) / search.slots
+    seconds_left = (max(0, remaining[lane.method]) * lane.expected_seconds for lane in search.lanes)
+    expected = sum(seconds_left) / search.slots
     if until is not None and until < expected:
         return f"at most {in_words(until)} left"
     if unknown:
         return f"at least {in_words(expected)} left" if expected > 0 else "estimating the time left"
     return f"about {in_words(expected)} left"
-
-
-def _mean(lane: Lane) -> float:
-    return sum(trial.seconds for trial in lane.ended) / len(lane.ended) if lane.ended else 0.0
 
 
 def _counted(search: Search) -> str:

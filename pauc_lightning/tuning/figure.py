@@ -37,9 +37,18 @@ def plot_search(result: TuneResult) -> Figure:
             _draw_option(ax, of, key, dimension)
         for ax in row[1 + len(of.space.dimensions) :]:
             ax.remove()
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    shown = {
+        label: handle
+        for ax in axes[:, 0]
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(handles), frameon=False, fontsize="small"
+        list(shown.values()),
+        list(shown),
+        loc="outside lower center",
+        ncols=len(shown),
+        frameon=False,
+        fontsize="small",
     )
     return figure
 
@@ -96,8 +105,8 @@ def _draw(ax: Axes, of: MethodResult, places: Sequence[float | None]) -> None:
             for trial, place in zip(of.trials, places, strict=True)
             if place is not None and _is(trial, kind, best) and (height := _height(trial)) is not None
         ]
-        xs, ys = zip(*points, strict=True) if points else ((), ())
-        ax.scatter(xs, ys, label=kind, **style)  # type: ignore[arg-type]
+        if points:
+            ax.scatter(*zip(*points, strict=True), label=kind, **style)  # type: ignore[arg-type]
 
 
 def _is(trial: Trial, kind: str, best: Trial | None) -> bool:

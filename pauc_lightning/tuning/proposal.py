@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,13 @@ def propose(
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     digest = hashlib.sha256(f"{seed}/{number}".encode()).digest()
-    sampler = optuna.samplers.TPESampler(seed=int.from_bytes(digest[:4], "big"), constant_liar=bool(running))
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", optuna.exceptions.ExperimentalWarning
+        )  # of constant_liar, before Optuna 5
+        sampler = optuna.samplers.TPESampler(
+            seed=int.from_bytes(digest[:4], "big"), constant_liar=bool(running)
+        )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.add_trials([_as_optuna_knows_it(trial, space) for trial in (*known, *running)])
     distributions = {key: _distribution(dimension) for key, dimension in space.dimensions.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,14 @@ class Lane:
     def best(self) -> Trial | None:
         """The best trial so far."""
         return best_of(self.trials)
+
+    @property
+    def expected_seconds(self) -> float:
+        """The seconds that a trial is expected to take; 0 before one has ended.
+
+        A median, because the first trial of a process waits for its imports.
+        """
+        return statistics.median(trial.seconds for trial in self.ended) if self.ended else 0.0
 
     @property
     def waiting(self) -> Trial | None:
@@ -274,10 +283,8 @@ class Search:
     @property
     def expected_round(self) -> float:
         """The seconds that one trial of each method is expected to take; 0 before one has ended."""
-        means = [
-            sum(trial.seconds for trial in lane.ended) / len(lane.ended) for lane in self.lanes if lane.ended
-        ]
-        return max(max(means), sum(means) / self._executor.slots) if means else 0.0
+        known = [lane.expected_seconds for lane in self.lanes if lane.ended]
+        return max(max(known), sum(known) / self._executor.slots) if known else 0.0
 
     def _propose(self, lane: Lane) -> Trial:
         number = len(lane.trials)
