@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from methods.training import fit, small_net
+from methods.training import fit, small_net, trainer
 from torch import nn
 
 from pauc_lightning import InputError
@@ -110,9 +110,7 @@ def test_a_step_of_adamw_by_hand(tmp_path: Path) -> None:
     g = net.weight.grad.clone()
     net.zero_grad()
     module = CE(backbone=net, optimizer="AdamW", learning_rate=0.01, weight_decay=0.5)
-    batches = torch.utils.data.DataLoader([Sample(x, y, torch.arange(8))], batch_size=None)
-    from methods.training import trainer
-
+    batches: Any = [Sample(x, y, torch.arange(8))]
     trainer(tmp_path, max_steps=1, callbacks=[]).fit(module, batches)
     torch.testing.assert_close(net.weight.detach(), start - 0.01 * 0.5 * start - 0.01 * g / (g.abs() + 1e-8))
 

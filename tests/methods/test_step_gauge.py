@@ -30,8 +30,8 @@ def linear(x: Tensor, weight: Tensor, gradient: Tensor, clip: float | None, max_
 class Placed(UPAUCI):
     """A method outside a Trainer."""
 
-    global_step = 0  # type: ignore[assignment]
-    global_rank = 0  # type: ignore[assignment]
+    global_step = 0
+    global_rank = 0
 
 
 @pytest.mark.parametrize("clip", [1.0, 0.2, None])
