@@ -36,6 +36,7 @@ class Record:
         collapses: The collapses that it warned of.
         train_size: Number of training samples, if the data module says it.
         test_size: Number of test samples, if the data module says it.
+        best_is_start: Whether the best model is the one that the method started from.
     """
 
     epochs: int
@@ -43,6 +44,7 @@ class Record:
     collapses: tuple[Collapse, ...] = ()
     train_size: int | None = None
     test_size: int | None = None
+    best_is_start: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the record into the directory of a run."""
@@ -57,11 +59,10 @@ class Record:
         try:
             content = json.loads(path.read_text())
             collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
-            sizes = (
-                content.get("train_size"),
-                content.get("test_size"),
-            )  # earlier versions did not record them
-            return cls(int(content["epochs"]), int(content["steps"]), collapses, *sizes)
+            # Earlier versions did not record the following.
+            sizes = (content.get("train_size"), content.get("test_size"))
+            best_is_start = bool(content.get("best_is_start", False))
+            return cls(int(content["epochs"]), int(content["steps"]), collapses, *sizes, best_is_start)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
 
