@@ -104,8 +104,6 @@ class PartialAUCLoss(SelectedObjective):
     def region_loss(self, positives: Part, negatives: Part) -> Tensor:
         """The risk; for the exponential surrogate its logarithm."""
         if self.surrogate == "exponential":
-            # The band's estimate is a difference, which may be negative: its logarithm needs the plain mean.
-            negatives = _without_remainders(negatives) if self.region.min_fpr > 0 else negatives
             return _log_mean_exp(_mirrored(positives)) + _log_mean_exp(negatives)
         loss = SURROGATES[self.surrogate].value
         pairs = pair_sum(positives.scores, negatives.scores, self.surrogate)
@@ -128,20 +126,15 @@ def _mirrored(part: Part) -> Part:
     return part._replace(scores=-part.scores, thresholds=-part.thresholds)
 
 
-def _without_remainders(part: Part) -> Part:
-    """The plain mean over the selected instances."""
-    nothing = part.thresholds[:0]
-    return Part(part.scores, 1 / max(len(part.scores), 1), nothing, nothing)
-
-
 def _log_mean_exp(part: Part) -> Tensor:
-    """The logarithm of the part's mean of e^z, without overflow; 0 for an empty part.
+    """The logarithm of the part's mean of e^z, without overflow.
 
-    With one threshold t the mean is e^t + weight · Σ (e^z − e^t), in which no term is negative.
+    With one threshold t the mean is e^t + weight · Σ (e^z − e^t), in which no term is negative. With two it is a
+    difference, which a small batch may make negative: it is then replaced by its smallest possible value.
     """
     everything = torch.cat([part.scores.detach(), part.thresholds])
-    if len(everything) == 0:
-        return part.scores.sum()
-    top = everything.max()
+    low, top = everything.aminmax()
     mean = part.weight * (part.scores - top).exp().sum()
-    return (mean + (part.remainders * (part.thresholds - top).exp()).sum()).log() + top
+    mean = mean + (part.remainders * (part.thresholds - top).exp()).sum()
+    floor = (low - top).exp().clamp(min=torch.finfo(mean.dtype).tiny)
+    return torch.where(mean > floor, mean, floor).log() + top

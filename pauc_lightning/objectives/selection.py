@@ -90,7 +90,7 @@ class RegionSelection(nn.Module):
             low = _value(self.at_max_fpr, f_neg)
             is_inside = scores > low
             thresholds.append(low)
-            remainders.append(weight * (region.max_fpr * n - is_inside.sum()))
+            remainders.append(weight * (region.max_fpr * n - is_inside.sum(dtype=scores.dtype)))
         if self.at_min_fpr is not None:
             high = _value(self.at_min_fpr, f_neg)
             if self.at_max_fpr is not None:
@@ -98,11 +98,11 @@ class RegionSelection(nn.Module):
             is_above = scores > high
             is_inside = is_inside & ~is_above
             thresholds.append(high)
-            remainders.append(weight * (is_above.sum() - region.min_fpr * n))
+            remainders.append(weight * (is_above.sum(dtype=scores.dtype) - region.min_fpr * n))
         if not thresholds:
             return _all(f_neg)
         chosen = where(f_neg, is_inside)
-        return Part(chosen, weight, torch.stack(thresholds), torch.stack(remainders).to(scores.dtype))
+        return Part(chosen, weight, torch.stack(thresholds), torch.stack(remainders))
 
     def variables(self) -> dict[str, Tensor]:
         """The thresholds, detached, by name."""

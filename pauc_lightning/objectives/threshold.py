@@ -33,7 +33,7 @@ class TrackedThreshold(nn.Module):
 
     n scores being in the batch and k of them above t. The steps add up to t's movement, which is bounded, so k is rn on
     average in the long run, for batches of any size. e is the scale of the scores beyond t, learned from earlier
-    batches: it makes the step independent of the scores' unit, and as it does not depend on this batch, it adds no bias.
+    batches: it makes the step independent of the scores' unit, and as it does not depend on this batch it adds no bias.
     M is the memory: about M scores beyond t decide its value, and t follows scores that drift within (M + rn)/(rn)
     batches. A step never goes beyond the batch's own quantile: this keeps t stable where a batch is large, or e wrong.
 
@@ -96,7 +96,7 @@ class TrackedThreshold(nn.Module):
         beyond = self._sign * (scores - value)
         expected = self._fraction * len(scores)
         excess = beyond.clamp(min=0)
-        count = (excess > 0).sum()
+        count = (excess > 0).sum(dtype=scores.dtype)
         step = scale * (count - expected) / (self.memory + expected)
         low, high = self._sign * (visit.inner - value), self._sign * (visit.outer - value)
         # A single score where less than one is expected may be anywhere: it is no bound.
