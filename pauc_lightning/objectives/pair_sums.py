@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from pauc_lightning.objectives.pairwise import weighted_row_means
+from pauc_lightning.objectives.pairwise import equally, weighted_row_means
 from pauc_lightning.objectives.surrogate import SURROGATES, AnySurrogateName
 
 
@@ -37,13 +37,8 @@ def pair_sum(f_pos: Tensor, f_neg: Tensor, surrogate: AnySurrogateName) -> Tenso
 
 def blockwise_sum(f_pos: Tensor, f_neg: Tensor, surrogate: AnySurrogateName) -> Tensor:
     """The same for any surrogate in O(n₊ n₋), without ever holding the table of pairs."""
-    means, _ = weighted_row_means(f_pos, f_neg, SURROGATES[surrogate], _equally)
+    means, _ = weighted_row_means(f_pos, f_neg, SURROGATES[surrogate], equally)
     return means.sum() * len(f_neg)
-
-
-def _equally(losses: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-    """Weight 1 for every pair; no statistic."""
-    return losses.new_ones(()), losses.new_zeros(())
 
 
 # ---------------------------------------------------------------------------------------- squared: moments

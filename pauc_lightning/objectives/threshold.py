@@ -47,7 +47,7 @@ class TrackedThreshold(nn.Module):
         >>> threshold = TrackedThreshold(0.25)
         >>> threshold.set_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
         >>> threshold.value  # one of four is above it
-        tensor(3.)
+        tensor(3.5000)
     """
 
     value: Tensor
@@ -66,7 +66,7 @@ class TrackedThreshold(nn.Module):
     @torch.no_grad()
     def set_(self, scores: Tensor) -> None:
         """Set t to the quantile of ``scores``, shape ``(n,)``, n > 0, for example of the training set."""
-        self._store(self._quantile(scores)[0], scores.std(correction=0))
+        self._store(self._between(len(scores), *self._quantile(scores)), scores.std(correction=0))
 
     @torch.no_grad()
     def start_(self, scores: Tensor) -> Visit | None:
@@ -83,7 +83,7 @@ class TrackedThreshold(nn.Module):
         quantile = self._quantile(scores)
         is_known = self.scale > 0
         scale = torch.where(is_known, self.scale, scores.std(correction=0))
-        self._store(torch.where(is_known, self.value, quantile[0]), scale)
+        self._store(torch.where(is_known, self.value, self._between(len(scores), *quantile)), scale)
         return Visit(scores, *quantile)
 
     @torch.no_grad()
@@ -117,6 +117,12 @@ class TrackedThreshold(nn.Module):
         tail = torch.topk(scores, count + 1, largest=is_upper, sorted=False).values
         ends = torch.topk(tail, min(2, count + 1), largest=not is_upper).values
         return ends[0], ends[-1]
+
+    def _between(self, n: int, inner: Tensor, outer: Tensor) -> Tensor:
+        """The quantile: the middle if the tail is a whole number of scores, so that t is no score's own value."""
+        expected = self._fraction * n
+        is_whole = abs(expected - round(expected)) < 1e-9 * n
+        return inner + (outer - inner) / 2 if is_whole else inner
 
     def _store(self, value: Tensor, scale: Tensor) -> None:
         """Keep what is finite: differences of huge scores may overflow."""

