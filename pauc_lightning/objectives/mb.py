@@ -5,9 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pauc_lightning.objectives.pairwise import PairwiseObjective, equally, weighted_row_means
+from pauc_lightning.objectives.pairwise import PairwiseObjective, weighted_row_means
 from pauc_lightning.objectives.surrogate import Surrogate, SurrogateName, get_surrogate
 from pauc_lightning.region import Region
+
+
+def _equally(losses: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+    """Weight 1 for every pair; no statistic."""
+    return losses.new_ones(()), losses.new_zeros(())
 
 
 def partial_risk(f_pos: Tensor, f_neg: Tensor, region: Region, surrogate: Surrogate) -> Tensor:
@@ -26,7 +31,7 @@ def partial_risk(f_pos: Tensor, f_neg: Tensor, region: Region, surrogate: Surrog
     first = min(first, last - 1)
     lowest_pos = torch.topk(f_pos, max(n_pos, 1), largest=False).values
     highest_neg = torch.topk(f_neg, last).values[first:]
-    means, _ = weighted_row_means(lowest_pos, highest_neg, surrogate, equally)
+    means, _ = weighted_row_means(lowest_pos, highest_neg, surrogate, _equally)
     return means.mean()
 
 

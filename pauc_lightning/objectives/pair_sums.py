@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from pauc_lightning.objectives.pairwise import equally, weighted_row_means
-from pauc_lightning.objectives.surrogate import SURROGATES, AnySurrogateName
+from pauc_lightning.objectives.pairwise import row_blocks
+from pauc_lightning.objectives.surrogate import SURROGATES, AnySurrogateName, Surrogate
 
 
 def pair_sum(f_pos: Tensor, f_neg: Tensor, surrogate: AnySurrogateName) -> Tensor:
@@ -37,8 +37,30 @@ def pair_sum(f_pos: Tensor, f_neg: Tensor, surrogate: AnySurrogateName) -> Tenso
 
 def blockwise_sum(f_pos: Tensor, f_neg: Tensor, surrogate: AnySurrogateName) -> Tensor:
     """The same for any surrogate in O(n₊ n₋), without ever holding the table of pairs."""
-    means, _ = weighted_row_means(f_pos, f_neg, SURROGATES[surrogate], equally)
-    return means.sum() * len(f_neg)
+    total: Tensor = _BlockSum.apply(f_pos, f_neg, SURROGATES[surrogate])
+    return total
+
+
+class _BlockSum(torch.autograd.Function):
+    """The forward pass computes the gradient, too, while a block of pairs is at hand."""
+
+    @staticmethod
+    def forward(ctx: Any, f_pos: Tensor, f_neg: Tensor, surrogate: Surrogate) -> Tensor:
+        sums, grad_pos, grad_neg = torch.empty_like(f_pos), torch.empty_like(f_pos), torch.zeros_like(f_neg)
+        for rows in row_blocks(f_pos, f_neg):
+            gaps = f_pos[rows, None] - f_neg
+            sums[rows] = surrogate.value(gaps).sum(dim=1)
+            slopes = surrogate.derivative(gaps)
+            grad_pos[rows] = slopes.sum(dim=1)
+            grad_neg -= slopes.sum(dim=0)
+        ctx.save_for_backward(grad_pos, grad_neg)
+        return sums.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        grad_pos, grad_neg = ctx.saved_tensors
+        return grad * grad_pos, grad * grad_neg, None
 
 
 # ---------------------------------------------------------------------------------------- squared: moments

@@ -99,11 +99,6 @@ def weighted_row_means(
     return means, statistics
 
 
-def equally(losses: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-    """Weight 1 for every pair; no statistic."""
-    return losses.new_ones(()), losses.new_zeros(())
-
-
 class PairwiseObjective(Objective):
     """A loss over the pairs of a positive and a negative; a subclass writes :meth:`pair_loss`.
 

@@ -33,16 +33,14 @@ class PartialAUCLoss(SelectedObjective):
     They are the whole state: no index, no special sampler, no special optimizer, any batch size. In ``eval()`` mode the
     loss is the batch's exact risk.
 
-    ===================  ==================  ==========  =================================================
-    surrogate            ℓ(s)                cost        remark
-    ===================  ==================  ==========  =================================================
-    ``logistic``         log(1 + e^{−s})     n₊ · βn₋    smooth; every pair counts a little
-    ``squared_hinge``    ((1 − s)₊)²         n log n     smooth; pairs more than 1 apart count nothing
-    ``hinge``            (1 − s)₊            n log n     like it, less sensitive to hopeless pairs
-    ``exponential``      e^{−s}              n           its logarithm is the loss; the hardest pairs rule
-    ``sigmoid``          1/(1 + e^s)         n₊ · βn₋    bounded: hopeless pairs count nothing
-    ``squared``          (1 − s)²            n           the paper's; only for scores in [0, 1]
-    ===================  ==================  ==========  =================================================
+    The surrogates, with the cost of n = n₊ + n₋ instances:
+
+    - ``logistic``, log(1 + e^{−s}), n₊ · βn₋: smooth; every pair counts a little.
+    - ``squared_hinge``, ((1 − s)₊)², n log n: smooth; pairs more than 1 apart count nothing.
+    - ``hinge``, (1 − s)₊, n log n: the same, less sensitive to hopeless pairs.
+    - ``exponential``, e^{−s}, n: the loss is the logarithm of the risk; the hardest pairs rule.
+    - ``sigmoid``, 1/(1 + e^s), n₊ · βn₋: bounded, so hopeless pairs count nothing.
+    - ``squared``, (1 − s)², n: the paper's; only for scores in [0, 1].
 
     References: Rockafellar and Uryasev, "Optimization of Conditional Value-at-Risk", Journal of Risk 2000, for the
     minimum over t; Zhu, Li, Wang, Wu and Yang, ICML 2022, https://arxiv.org/abs/2203.00176, use it with a threshold
@@ -57,7 +55,7 @@ class PartialAUCLoss(SelectedObjective):
         max_fpr: Largest false-positive rate that counts; the paper's beta.
         min_tpr: Smallest true-positive rate that counts; one minus the paper's alpha; 0 is the one-way loss.
         min_fpr: Smallest false-positive rate that counts, for a band of rates.
-        surrogate: Loss of a pair with score gap s; see the table.
+        surrogate: Loss of a pair with score gap s; see the list above.
         score: What the loss is given: "logit" for the network's outputs, "sigmoid" for their sigmoid, in [0, 1]. None
             means "sigmoid" for ``squared``, which needs it, and "logit" for the others.
         memory: About how many scores beyond a threshold decide its value; more is smoother, fewer follow faster.

@@ -21,7 +21,9 @@ IN_NUMPY = {
 }
 
 
-def scores(n_pos: int, n_neg: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> tuple[Tensor, Tensor]:
+def scores(
+    n_pos: int, n_neg: int, dtype: torch.dtype = torch.float64, seed: int = 0
+) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     f_pos, f_neg = (torch.randn(n, generator=generator, dtype=dtype) for n in (n_pos, n_neg))
     return (f_pos + 0.5).requires_grad_(), f_neg.requires_grad_()
@@ -37,7 +39,7 @@ def test_value_is_the_sum_over_the_table(name: AnySurrogateName, n_pos: int, n_n
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient(name: AnySurrogateName) -> None:
-    assert torch.autograd.gradcheck(lambda *f: pair_sum(*f, name), scores(6, 9))
+    assert torch.autograd.gradcheck(lambda p, n: pair_sum(p, n, name), scores(6, 9))
 
 
 @pytest.mark.parametrize("name", ["squared", "squared_hinge", "hinge"])
@@ -56,7 +58,7 @@ def test_the_fast_ones_equal_the_blocks(name: AnySurrogateName, kind: str) -> No
     values, gradients = [], []
     for total in (pair_sum, blockwise_sum):
         leaves = [f.clone().requires_grad_() for f in (f_pos, f_neg)]
-        value = total(*leaves, name)
+        value = total(leaves[0], leaves[1], name)
         values.append(value.detach())
         gradients.append(torch.autograd.grad(value, leaves))
     torch.testing.assert_close(values[0], values[1], rtol=1e-10, atol=1e-10)

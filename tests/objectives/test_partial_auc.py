@@ -50,7 +50,7 @@ def batch(
 
 
 def brute_force(scores: Tensor, target: Tensor, region: Region, surrogate: AnySurrogateName) -> float:
-    """The mean over the region's pairs, one by one; the last instance counts in part if the bound is no whole number."""
+    """The mean over the region's pairs, one by one; the last instance counts in part if a bound is no whole number."""
 
     def weights(n: int, start: float, end: float) -> list[float]:
         return [max(0.0, min(i + 1, end * n) - max(i, start * n)) for i in range(n)]
@@ -224,10 +224,14 @@ def test_batches_are_unbiased_at_fixed_thresholds(name: AnySurrogateName, region
         value = loss(g, target[rows])
         values.append(value.item())
         total.index_add_(0, rows, torch.autograd.grad(value, g)[0] / 800)
-        own.append(MBLoss(region.max_fpr, region.min_tpr, surrogate="logistic")(scores[rows], target[rows]).item())
+        own.append(
+            MBLoss(region.max_fpr, region.min_tpr, surrogate="logistic")(scores[rows], target[rows]).item()
+        )
     error = np.std(values) / np.sqrt(800)
     assert abs(np.mean(values) - whole.item()) < 4 * error
-    direction = scores - scores.mean()  # one number for the whole gradient: its slope along the scores themselves
+    direction = (
+        scores - scores.mean()
+    )  # one number for the whole gradient: its slope along the scores themselves
     assert float(total @ direction) == pytest.approx(float(gradient @ direction), rel=0.15)
     if name == "logistic" and not region.is_two_way:  # two-way, the errors of both selections nearly cancel
         assert abs(np.mean(own) - whole.item()) > 4 * np.std(own) / np.sqrt(800)
@@ -238,21 +242,33 @@ def test_batches_are_unbiased_at_fixed_thresholds(name: AnySurrogateName, region
 
 LOSSES: list[tuple[str, dict[str, Any]]] = [
     *[("PartialAUCLoss", {"max_fpr": 0.3, "surrogate": name}) for name in NAMES if name != "squared"],
-    *[("PartialAUCLoss", {"max_fpr": 0.5, "min_tpr": 0.5, "surrogate": name}) for name in NAMES if name != "squared"],
-    *[("PartialAUCLoss", {"max_fpr": 0.5, "min_fpr": 0.2, "surrogate": name}) for name in NAMES if name != "squared"],
+    *[
+        ("PartialAUCLoss", {"max_fpr": 0.5, "min_tpr": 0.5, "surrogate": name})
+        for name in NAMES
+        if name != "squared"
+    ],
+    *[
+        ("PartialAUCLoss", {"max_fpr": 0.5, "min_fpr": 0.2, "surrogate": name})
+        for name in NAMES
+        if name != "squared"
+    ],
     ("HardCELoss", {"max_fpr": 0.3}),
     ("HardCELoss", {"max_fpr": 0.5, "min_tpr": 0.5, "min_fpr": 0.2}),
 ]
 
 
 def make(name: str, settings: dict[str, Any]) -> PartialAUCLoss | HardCELoss:
-    loss: PartialAUCLoss | HardCELoss = {"PartialAUCLoss": PartialAUCLoss, "HardCELoss": HardCELoss}[name](**settings)
+    loss: PartialAUCLoss | HardCELoss = {"PartialAUCLoss": PartialAUCLoss, "HardCELoss": HardCELoss}[name](
+        **settings
+    )
     return loss
 
 
 @pytest.mark.parametrize(("name", "settings"), LOSSES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_logits_of_any_size_give_finite_numbers(name: str, settings: dict[str, Any], dtype: torch.dtype) -> None:
+def test_logits_of_any_size_give_finite_numbers(
+    name: str, settings: dict[str, Any], dtype: torch.dtype
+) -> None:
     loss = make(name, settings)
     extremes = torch.tensor([-1e4, -88.0, -17.0, 0.0, 0.5, 17.0, 88.0, 1e4])
     target = torch.cat([torch.ones(8), torch.zeros(8)])
@@ -326,11 +342,16 @@ def test_settings_that_do_not_fit() -> None:
         PartialAUCLoss(0.1, surrogate="squared", score="logit")
     with pytest.raises(InputError, match="`score` must be one of logit, sigmoid, got 'probability'"):
         PartialAUCLoss(0.1, score="probability")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="`surrogate` must be one of squared, squared_hinge, hinge, logistic"):
+    with pytest.raises(
+        InputError, match="`surrogate` must be one of squared, squared_hinge, hinge, logistic"
+    ):
         PartialAUCLoss(0.1, surrogate="cubic")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"`scores` must be in \[0, 1\]"):
         PartialAUCLoss(0.1, score="sigmoid")(torch.tensor([2.0, 0.0]), torch.tensor([1, 0]))
-    assert [PartialAUCLoss(0.1, surrogate=name).takes for name in ("squared", "hinge")] == ["scores", "logits"]
+    assert [PartialAUCLoss(0.1, surrogate=name).takes for name in ("squared", "hinge")] == [
+        "scores",
+        "logits",
+    ]
     assert PartialAUCLoss(0.1, score="sigmoid").takes == "scores"
 
 
