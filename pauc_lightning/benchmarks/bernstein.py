@@ -1,18 +1,19 @@
 """Error and cost of Bernstein polynomials as surrogate losses, beside the threshold that needs no approximation.
 
-The paper remarks that its minimax form extends to other convex losses through Bernstein polynomials. On scores in [0, 1] the
-gap s of a pair is in [-1, 1]. The polynomial of degree m takes the loss at m + 1 gaps,
+The paper remarks that its minimax form extends to other convex losses through Bernstein polynomials. On scores in
+[0, 1] the gap s of a pair is in [-1, 1]. The polynomial of degree m takes the loss at m + 1 gaps,
 
     B_m(s) = sum over k of l(2k/m - 1) C(m, k) x^k (1 - x)^(m - k),   x = (1 + s)/2,
 
-and, as a polynomial in f+ - f-, is a sum of products of a moment of the positives and one of the negatives. The products with
-both moments not constant form a matrix of rank m - 1. Each of its terms is a product of two means, that is a difference of
-three squares, and each square needs a variable of its own to become a mean over instances. For the squared loss, m = 2, these
-are the paper's a, b and gamma.
+and, as a polynomial in f+ - f-, is a sum of products of a moment of the positives and one of the negatives. The
+products with both moments not constant form a matrix of rank m - 1. Each of its terms is a product of two means, that
+is a difference of three squares, and each square needs a variable of its own to become a mean over instances. For the
+squared loss, m = 2, these are the paper's a, b and gamma.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -67,7 +68,7 @@ def auxiliary_variables(degree: int) -> int:
 
 
 def largest_coefficient(loss: Callable[[Values], Values], degree: int) -> float:
-    """The largest factor of a product of moments, relative to the largest loss: these products cancel to a value below 1.
+    """The largest factor of a product of moments, relative to the largest loss; the products cancel to at most 1.
 
     It is computed in rational numbers, because floating-point ones would not do.
     """
@@ -75,7 +76,7 @@ def largest_coefficient(loss: Callable[[Values], Values], degree: int) -> float:
     differences, in_x = nodes, []
     for k in range(degree + 1):
         in_x.append(math.comb(degree, k) * differences[0])
-        differences = [right - left for left, right in zip(differences, differences[1:], strict=False)]
+        differences = [right - left for left, right in itertools.pairwise(differences)]
     # x = (1 + s)/2 turns powers of x into powers of s, and s = f⁺ − f⁻ these into products of moments.
     in_s = [
         sum((in_x[k] * math.comb(k, j) / 2**k for k in range(j, degree + 1)), Fraction(0))
