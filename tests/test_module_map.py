@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "pauc_lightning"
 FLOORS = (
     ("errors", "__version__"),
-    ("arguments", "config_files", "durations", "files", "lazy", "region"),
+    ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region"),
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers"),
     ("metrics", "plotting", "objectives", "data", "models"),

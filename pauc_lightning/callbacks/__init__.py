@@ -1,6 +1,7 @@
 """Lightning callbacks.
 
-- A run's state: ``checkpoint`` with ``position``, ``preprocessing``, ``interruption`` (Ctrl-C and SIGTERM).
+- A run's state: ``checkpoint`` with ``position``, ``start_validation``, ``preprocessing``, ``interruption`` (Ctrl-C and
+  SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
 - Its results: ``figures`` with ``evaluation_scores``, ``predictions``.
 """
@@ -11,6 +12,7 @@ from pauc_lightning.callbacks.figures import EvaluationFigures
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
 from pauc_lightning.callbacks.predictions import PredictionWriter
 from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
+from pauc_lightning.callbacks.start_validation import StartValidation
 
 __all__ = [
     "CollapseMonitor",
@@ -20,4 +22,5 @@ __all__ = [
     "PreprocessingKeeper",
     "RunCheckpoint",
     "RunInterrupted",
+    "StartValidation",
 ]

@@ -73,6 +73,8 @@ class RunCheckpoint(ModelCheckpoint):
         self._resumed_at: Position | None = None
         self._saved_at: Position | None = None
         self._postponed_max_steps: int | None = None
+        self.best_is_start = False
+        """Whether the best model is that of the warm-up or of the initial weights, before the method's first step."""
 
     @property
     def state_key(self) -> str:
@@ -121,6 +123,7 @@ class RunCheckpoint(ModelCheckpoint):
         self.current_score = score
         if trainer.strategy.reduce_boolean_decision(self._is_better(score)):
             self._set_best(os.path.join(str(self.dirpath), "best.ckpt"), score)
+            self.best_is_start = not bool(getattr(pl_module, "objective_initialized", True))
             self._save_checkpoint(trainer, self.best_model_path)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -243,7 +246,8 @@ class RunCheckpoint(ModelCheckpoint):
         source = Path(str(trainer.ckpt_path))
         best = source.parent / "best.ckpt"
         try:
-            score = self._score_in(checkpoint if best == source else read_checkpoint(best))
+            content = checkpoint if best == source else read_checkpoint(best)
+            score = self._score_in(content)
         except InputError as error:
             recorded = self._score_in(checkpoint)
             if recorded is not None:
@@ -259,6 +263,7 @@ class RunCheckpoint(ModelCheckpoint):
             with best.open("rb") as original, complete_binary_file(target) as copy:
                 shutil.copyfileobj(original, copy)
         self._set_best(str(target), score)
+        self.best_is_start = not bool(content["state_dict"].get("objective_initialized", True))
 
     def _score_in(self, checkpoint: dict[str, Any]) -> Tensor | None:
         """Return the best value of the same metric that a checkpoint holds, from this class or from ModelCheckpoint."""

@@ -27,6 +27,7 @@ from pauc_lightning.callbacks import (
     PreprocessingKeeper,
     RunCheckpoint,
     RunInterrupted,
+    StartValidation,
 )
 from pauc_lightning.callbacks.progress import RunProgress
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
@@ -74,7 +75,7 @@ class PaucCLI(LightningCLI):
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
                 "enable_model_summary": False,  # one line says what is trained
-                "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor()],
+                "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()],
             },
             auto_configure_optimizers=False,
             args=list(args),

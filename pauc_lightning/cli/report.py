@@ -19,9 +19,10 @@ def before_fit(model: PartialAUCModule, data: LightningDataModule) -> None:
     """Say what is trained."""
     backbone = model.backbone
     parameters = sum(parameter.numel() for parameter in backbone.parameters())
+    loss = "" if model.train_region == model.region else f" (its loss: {model.train_region.title})"
     if is_main_process():
         print(
-            f"Training {type(model).__name__} for {model.region.title} on {type(data).__name__}: "
+            f"Training {type(model).__name__} for {model.region.title}{loss} on {type(data).__name__}: "
             f"{type(backbone).__name__}, {parameters:,} parameters",
             flush=True,
         )
@@ -51,11 +52,22 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
             f"\nBest validation {_title(checkpoint.monitor, model)}: {float(score):.4f}\n"
             f"  checkpoint  {relative(best)}"
         )
+        if checkpoint.best_is_start:
+            print(f"  {_returned_start(model)}")
     else:
         print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
     print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
     which = [] if best else ["--ckpt_path", "last"]
     _print_next("predict" if is_tested else "test", directory, *which)
+
+
+def _returned_start(model: PartialAUCModule) -> str:
+    """The sentence that no epoch of the method itself was better than its start."""
+    start = "its warm-up" if model.warmup_epochs > 0 else f"its start, {model.init_weights}"
+    return (
+        f"This is the model of {start}: no epoch of {type(model).__name__} itself was better on validation. Try "
+        "smaller steps, a wider region of the loss (`train_max_fpr`) or more weight decay."
+    )
 
 
 def _print_next(*command: str) -> None:
@@ -104,6 +116,8 @@ def after_evaluation(
         mark = "  ◂ optimised" if region == model.region else ""
         print(f"{region.title:<{width}}  {value:8.4f}{mark}")
     print("─" * (width + 10))
+    if not bool(model.objective_initialized):
+        print(f"This checkpoint is from before the first step of {type(model).__name__} itself.")
     write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
     print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
     for callback in trainer.callbacks:  # type: ignore[attr-defined]

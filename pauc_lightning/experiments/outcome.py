@@ -34,11 +34,13 @@ class Record:
         epochs: Number of epochs trained.
         steps: Number of optimizer steps.
         collapses: The collapses that it warned of.
+        best_is_start: Whether the best model is the one that the method started from.
     """
 
     epochs: int
     steps: int
     collapses: tuple[Collapse, ...] = ()
+    best_is_start: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the record into the directory of a run."""
@@ -53,7 +55,8 @@ class Record:
         try:
             content = json.loads(path.read_text())
             collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
-            return cls(int(content["epochs"]), int(content["steps"]), collapses)
+            best_is_start = bool(content.get("best_is_start", False))  # absent in records of earlier versions
+            return cls(int(content["epochs"]), int(content["steps"]), collapses, best_is_start)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
 

@@ -8,7 +8,7 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from pauc_lightning.callbacks import CollapseMonitor
+from pauc_lightning.callbacks import CollapseMonitor, RunCheckpoint
 from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
 from pauc_lightning.experiments.live import Progress, report
 from pauc_lightning.experiments.outcome import Collapse, Record, write_curve
@@ -19,8 +19,9 @@ from pauc_lightning.metrics.functional import RocCurve
 class RunRecord(EvaluationScores):
     """Write the record of a run for the comparison into its directory.
 
-    At the end of training ``fit.json`` names the epochs and steps done and the collapses warned of; a training that
-    fails or is interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
+    At the end of training ``fit.json`` names the epochs and steps done, the collapses warned of, and whether the best
+    model is the one that the method started from; a training that fails or is interrupted leaves none. After the
+    test, ``test_roc.csv`` holds the ROC curve.
     """
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -31,7 +32,9 @@ class RunRecord(EvaluationScores):
         monitors = (callback for callback in trainer.callbacks if isinstance(callback, CollapseMonitor))  # type: ignore[attr-defined]
         collapses = tuple(Collapse(step, what) for monitor in monitors for step, what in monitor.collapses)
         epochs = trainer.fit_loop.epoch_progress.current.completed
-        Record(epochs, trainer.global_step, collapses).write(folder)
+        checkpoint = trainer.checkpoint_callback
+        best_is_start = isinstance(checkpoint, RunCheckpoint) and checkpoint.best_is_start
+        Record(epochs, trainer.global_step, collapses, best_is_start).write(folder)
 
     def wants(self, trainer: Trainer, part: str) -> bool:
         """Whether this is the test."""

@@ -1,8 +1,9 @@
 """The methods as LightningModules, each in a file of its own.
 
 - Base classes: ``evaluation``, ``base``; ``minimax`` for PAUCI and UPAUCI, ``auc_weighted`` for AUC-poly and AUC-exp.
-- A training step: ``stepping``, ``nonfinite``, ``schedule``, ``length``.
-- The start: ``backbone``, ``initial_weights``, ``closed_form_start`` with ``progress`` and ``ranking``, ``defaults``.
+- A training step: ``stepping``, ``nonfinite``, ``schedule``, ``length``, ``optimizers``, ``step_gauge``.
+- The start: ``backbone``, ``initial_weights``, ``closed_form_start`` with ``progress`` and ``ranking``,
+  ``temperature`` with ``region_members``, ``defaults``.
 """
 
 from pauc_lightning.methods.agd_sbcd import AGDSBCD

@@ -55,8 +55,8 @@ class AGDSBCD(PartialAUCModule):
         self.mu = mu
         self.gamma = gamma
         self.objective = AGDSBCDLoss(
-            self.region.max_fpr,
-            self.region.min_tpr,
+            self.train_region.max_fpr,
+            self.train_region.min_tpr,
             train_size=self.train_size,
             threshold_lr=threshold_lr,
             first_loop=first_loop,

@@ -21,4 +21,4 @@ class AUCExp(AUCWeightedMethod):
 
     def __init__(self, *, gamma: float = default_of(AUCExpLoss, "gamma"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = AUCExpLoss(self.region.max_fpr, self.region.min_tpr, gamma=gamma)
+        self.objective = AUCExpLoss(self.train_region.max_fpr, self.train_region.min_tpr, gamma=gamma)

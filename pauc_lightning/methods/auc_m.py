@@ -25,4 +25,4 @@ class AUCM(PartialAUCModule):
         super().__init__(**kwargs)
         check_flag("closed_form_start", closed_form_start)
         self.closed_form_start = closed_form_start
-        self.objective = AUCMLoss(self.region.max_fpr, self.region.min_tpr, prior=self.prior)
+        self.objective = AUCMLoss(self.train_region.max_fpr, self.train_region.min_tpr, prior=self.prior)

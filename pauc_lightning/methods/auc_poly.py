@@ -21,4 +21,4 @@ class AUCPoly(AUCWeightedMethod):
 
     def __init__(self, *, gamma: float = default_of(AUCPolyLoss, "gamma"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = AUCPolyLoss(self.region.max_fpr, self.region.min_tpr, gamma=gamma)
+        self.objective = AUCPolyLoss(self.train_region.max_fpr, self.train_region.min_tpr, gamma=gamma)

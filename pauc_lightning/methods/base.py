@@ -6,8 +6,9 @@ from typing import Any, get_args
 
 import torch
 from lightning.pytorch.core.optimizer import LightningOptimizer
+from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor, nn
-from torch.optim import SGD, Optimizer
+from torch.optim import Optimizer
 
 from pauc_lightning import distributed
 from pauc_lightning.arguments import check_choice, check_integer, check_number, check_prior
@@ -15,13 +16,15 @@ from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods import nonfinite
 from pauc_lightning.methods.backbone import at_least_float32, check_trainable
-from pauc_lightning.methods.closed_form_start import score_training_set
+from pauc_lightning.methods.closed_form_start import TrainingScores, score_training_set
 from pauc_lightning.methods.evaluation import EvaluatedModule
 from pauc_lightning.methods.initial_weights import load_initial_weights
 from pauc_lightning.methods.length import check_epochs, check_schedule_ends, check_steps
+from pauc_lightning.methods.optimizers import build_optimizer, check_optimizer
 from pauc_lightning.methods.ranking import Ranking
 from pauc_lightning.methods.schedule import Schedule, set_step_sizes
 from pauc_lightning.methods.stepping import Evaluation, Step
+from pauc_lightning.methods.temperature import Auto, Score, check_temperature, fitting_temperature
 from pauc_lightning.objectives import CELoss, Objective
 from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.region import Region
@@ -39,12 +42,22 @@ class PartialAUCModule(EvaluatedModule):
         backbone: Network that maps a batch of inputs to one logit per sample. Scores are its sigmoid.
         max_fpr: Largest false-positive rate of the region to optimise (the paper's beta).
         min_tpr: Smallest true-positive rate of the region to optimise (one minus the paper's alpha); 0 for one-way.
+        train_max_fpr: Largest false-positive rate of the loss's own region, which may be wider than the one that
+            selects the model and is reported; null means ``max_fpr``.
+        train_min_tpr: Smallest true-positive rate of the loss's own region; null means ``min_tpr``.
         regions: Regions reported in validation and test, besides the optimised one and the whole AUC; null
             means the paper's four.
         warmup_epochs: Epochs of cross-entropy before the method itself starts.
-        learning_rate: Step size of SGD, in the warm-up and in the methods that are trained by SGD.
-        momentum: Momentum of SGD.
-        weight_decay: L2 penalty on the backbone's weights.
+        score: The score that the loss sees: "sigmoid" of the logit, or the "logit" itself, for losses that take any
+            score, such as the logistic one. Reported and saved scores are always the sigmoid.
+        temperature: T of the sigmoid(logit / T) that the loss sees; "auto" chooses it once, after the warm-up, from the
+            training set's logits, so that the region's scores are where the sigmoid has slope.
+        ce_weight: Weight w of cross-entropy in the loss after the warm-up, (1 - w) loss + w cross-entropy; in [0, 1).
+        optimizer: Name of the class of torch.optim that trains the warm-up and the methods said to be trained by SGD.
+        optimizer_options: Options of the optimizer besides the next three settings, such as {betas: [0.9, 0.95]}.
+        learning_rate: Step size of the optimizer, in the warm-up and in the methods that are trained by SGD.
+        momentum: Momentum of SGD, and of other optimizers that have an option of this name.
+        weight_decay: L2 penalty on the backbone's weights; AdamW and its like decay them apart from the gradient.
         schedule: "constant", or "cosine": the step sizes fall from their full size to zero, once over the warm-up and
             once over the method.
         gradient_clip_norm: Largest norm of the gradient, in the warm-up too; null means no clipping.
@@ -60,14 +73,28 @@ class PartialAUCModule(EvaluatedModule):
     start_ranking: Ranking | None = None
     """The ranking of the training set at the closed-form start; None before it, or without one."""
     objective_initialized: Tensor
+    """False until the method's first step: a checkpoint with False holds the warm-up or the initial weights."""
+    auto_temperature: Tensor | None
+    """The temperature that was chosen, if it is to be chosen."""
+    train_region: Region
+    """The loss's region; :attr:`region` selects the model and is reported."""
+    temperature: float
+    """T of the sigmoid that the objective sees."""
 
     def __init__(
         self,
         backbone: nn.Module,
         max_fpr: float = 0.3,
         min_tpr: float = 0.0,
+        train_max_fpr: float | None = None,
+        train_min_tpr: float | None = None,
         regions: list[Region] | None = None,
         warmup_epochs: int = 10,
+        score: Score = "sigmoid",
+        temperature: float | Auto = 1.0,
+        ce_weight: float = 0.0,
+        optimizer: str = "SGD",
+        optimizer_options: dict[str, Any] | None = None,
         learning_rate: float = 0.01,
         momentum: float = 0.9,
         weight_decay: float = 1e-4,
@@ -91,12 +118,31 @@ class PartialAUCModule(EvaluatedModule):
             "momentum", momentum, at_least=0, below=1, hint="from 1 on, SGD never forgets a gradient"
         )
         check_choice("schedule", schedule, get_args(Schedule))
+        if train_max_fpr is not None:
+            check_number("train_max_fpr", train_max_fpr, above=0, at_most=1, hint="for 30 % write 0.3")
+        if train_min_tpr is not None:
+            check_number("train_min_tpr", train_min_tpr, at_least=0, below=1, hint="for 70 % write 0.7")
+        check_choice("score", score, get_args(Score))
+        check_temperature(temperature)
+        check_number(
+            "ce_weight", ce_weight, at_least=0, below=1, hint="for cross-entropy alone choose the method CE"
+        )
+        check_optimizer(optimizer, optimizer_options)
         if gradient_clip_norm is not None:
             check_number("gradient_clip_norm", gradient_clip_norm, above=0, hint="write null for no clipping")
         check_prior(prior)
         if train_size is not None:
             check_integer("train_size", train_size, at_least=1, hint="it is the number of training samples")
+        self.train_region = Region(
+            max_fpr if train_max_fpr is None else train_max_fpr,
+            min_tpr if train_min_tpr is None else train_min_tpr,
+        )
         self.warmup_epochs = warmup_epochs
+        self.score = score
+        self.temperature = 1.0 if isinstance(temperature, str) else float(temperature)
+        self.ce_weight = ce_weight
+        self.optimizer_name = optimizer
+        self.optimizer_options = optimizer_options
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.weight_decay = weight_decay
@@ -107,6 +153,7 @@ class PartialAUCModule(EvaluatedModule):
         self.train_size = train_size
         self._cross_entropy = CELoss()
         self.register_buffer("objective_initialized", torch.tensor(False))
+        self.register_buffer("auto_temperature", torch.tensor(1.0) if temperature == "auto" else None)
         self._step: Step | None = None
         self._is_objective_ready = False
         self._has_initial_weights = False
@@ -116,7 +163,7 @@ class PartialAUCModule(EvaluatedModule):
 
     def configure_method_optimizer(self) -> Optimizer:
         """Return the optimizer after the warm-up; it is stepped once per batch with a closure."""
-        return self._sgd([{"params": self.parameters_to_train()}, *self.objective.param_groups()])
+        return self.build_optimizer([{"params": self.parameters_to_train()}, *self.objective.param_groups()])
 
     def compute_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> Tensor:
         """Return the loss of one batch, a scalar; ``scores`` are the objective's input, shape ``(B,)``."""
@@ -125,7 +172,13 @@ class PartialAUCModule(EvaluatedModule):
         return loss
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
-        """Called once per batch with the detached scores, before the first evaluation of the loss."""
+        """Called once per batch with the objective's input, detached, before the first evaluation of the loss."""
+
+    def before_step(self, optimizer: Optimizer) -> None:
+        """Called before each of the method's steps; may set the full step sizes, which the schedule then scales."""
+
+    def after_step(self, sample: Sample) -> None:
+        """Called after each of the method's steps, with the gradients of its last evaluation still in place."""
 
     def diagnostics(self) -> dict[str, Tensor]:
         """Return the values to log beside the loss: the objective's variables."""
@@ -136,7 +189,7 @@ class PartialAUCModule(EvaluatedModule):
         return {}
 
     def initialize_objective(self, scores: Tensor, target: Tensor, index: Tensor) -> None:
-        """Called once, after the warm-up, with the scores of the training set, if :attr:`closed_form_start`."""
+        """Called once, after the warm-up, with the objective's input for the training set, if ``closed_form_start``."""
         self.objective.initialize_(scores, target, index)
 
     # ------------------------------------------------------------------ set-up
@@ -146,9 +199,22 @@ class PartialAUCModule(EvaluatedModule):
         return [parameter for parameter in self.backbone.parameters() if parameter.requires_grad]
 
     def configure_optimizers(self) -> list[Optimizer]:
-        """Return the warm-up's SGD (if there is a warm-up) and the method's optimizer."""
-        warmup = [self._sgd([{"params": self.parameters_to_train()}])] if self.warmup_epochs > 0 else []
+        """Return the warm-up's optimizer (if there is a warm-up) and the method's."""
+        warmup = (
+            [self.build_optimizer([{"params": self.parameters_to_train()}])] if self.warmup_epochs > 0 else []
+        )
         return [*warmup, self.configure_method_optimizer()]
+
+    def build_optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
+        """Return the optimizer that ``optimizer`` names."""
+        return build_optimizer(
+            self.optimizer_name,
+            self.optimizer_options,
+            groups,
+            lr=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+        )
 
     def setup(self, stage: str) -> None:
         """Load initial weights, determine the prior, and keep per-instance state out of DDP's broadcast."""
@@ -158,6 +224,11 @@ class PartialAUCModule(EvaluatedModule):
         if stage != "fit":
             return
         check_trainable(self.backbone)
+        if self.score == "logit" and self.objective.needs_unit_scores:
+            raise InputError(
+                f"`score` must be sigmoid for {type(self).__name__}, whose loss needs scores in [0, 1], got 'logit': "
+                "leave it out, or choose a loss that takes any score, such as MB with `surrogate: logistic`."
+            )
         check_epochs(type(self).__name__, self.warmup_epochs, self.trainer)
         prior = getattr(getattr(self.trainer, "datamodule", None), "prior", None)
         if prior is not None:
@@ -171,9 +242,6 @@ class PartialAUCModule(EvaluatedModule):
     def load_backbone(self, path: str) -> None:
         """Load the backbone's weights from a checkpoint of any method."""
         load_initial_weights(self.backbone, path)
-
-    def _sgd(self, groups: list[dict[str, Any]]) -> Optimizer:
-        return SGD(groups, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay)
 
     # ------------------------------------------------------------------ training
 
@@ -209,12 +277,16 @@ class PartialAUCModule(EvaluatedModule):
         if self.is_warming_up:
             assert isinstance(optimizers, list)
             optimizer, evaluate = optimizers[0], self._evaluate_cross_entropy
+        else:
+            self.before_step(optimizer.optimizer)
         set_step_sizes(optimizer.optimizer, self.schedule, self.warmup_epochs, self.trainer)
         self._step = step = Step(self, optimizer, evaluate, sample)
         try:
             step.take()
         finally:
             self._step = None  # it would keep the batch in memory
+        if not self.is_warming_up:
+            self.after_step(sample)
         self._log_training(step, batch_idx)
         return {"loss": step.loss, "scores": step.scores, "target": sample.target}
 
@@ -236,12 +308,22 @@ class PartialAUCModule(EvaluatedModule):
 
     def _evaluate_method(self, sample: Sample, is_first: bool) -> Evaluation:
         logits = self._checked_logits(sample)
-        scores = logits.detach().sigmoid()
         with values_are_checked():
+            outputs = self.objective_input(logits)
             if is_first:
-                self.before_loss(scores, sample.target, sample.index)
-            outputs = logits if self.objective.takes == "logits" else logits.sigmoid()
-            return Evaluation(self.compute_loss(outputs, sample.target, sample.index), scores)
+                self.before_loss(outputs.detach(), sample.target, sample.index)
+            loss = self.compute_loss(outputs, sample.target, sample.index)
+            if self.ce_weight > 0:
+                normalizer = self._normalizer(sample.target)
+                cross_entropy: Tensor = self._cross_entropy(logits, sample.target, normalizer=normalizer)
+                loss = (1 - self.ce_weight) * loss + self.ce_weight * cross_entropy
+            return Evaluation(loss, logits.detach().sigmoid())
+
+    def objective_input(self, logits: Tensor) -> Tensor:
+        """Return the scores that the objective sees: the logits, or the sigmoid of logits / T."""
+        if self.objective.takes == "logits" or self.score == "logit":
+            return logits
+        return (logits if self.temperature == 1 else logits / self.temperature).sigmoid()
 
     def _checked_logits(self, sample: Sample) -> Tensor:
         """Return the logits in float32 at least; a batch that must not reach the objective is refused on all ranks."""
@@ -278,14 +360,26 @@ class PartialAUCModule(EvaluatedModule):
         run that is resumed from the warm-up's last step. Later steps do not read the buffer, which may be on a device.
         """
         if not self.objective_initialized:
-            scored = score_training_set(self) if self.closed_form_start else None
+            is_needed = self.closed_form_start or self.auto_temperature is not None
+            scored = score_training_set(self) if is_needed else None
             if scored is not None:
-                nonfinite.check_training_scores(scored.scores, scored.index)
-                self.start_ranking = Ranking.of(scored.scores, scored.target)
-                with torch.no_grad():
-                    self.initialize_objective(*scored)
+                self._start_from(scored)
             self.objective_initialized.fill_(True)
+        if self.auto_temperature is not None:
+            self.temperature = float(self.auto_temperature)
         self._is_objective_ready = True
+
+    @torch.no_grad()
+    def _start_from(self, scored: TrainingScores) -> None:
+        logits, target, index = scored
+        nonfinite.check_training_scores(logits, index)
+        self.start_ranking = Ranking.of(logits, target)
+        if self.auto_temperature is not None:
+            self.temperature = fitting_temperature(logits, target, self.train_region)
+            self.auto_temperature.fill_(self.temperature)
+            rank_zero_info(f"The objective sees the sigmoid of logits / {self.temperature:.3g}.")
+        if self.closed_form_start:
+            self.initialize_objective(self.objective_input(logits), target, index)
 
 
 def _mark_weights_as_loaded(module: nn.Module, _: object) -> None:

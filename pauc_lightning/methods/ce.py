@@ -19,4 +19,4 @@ class CE(PartialAUCModule):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.warmup_epochs = 0
-        self.objective = CELoss(self.region.max_fpr, self.region.min_tpr)
+        self.objective = CELoss(self.train_region.max_fpr, self.train_region.min_tpr)

@@ -38,9 +38,9 @@ class HasScoringLoader(Protocol):
 
 
 class TrainingScores(NamedTuple):
-    """Scores, labels and indices of the training set (or of a share of it) on all processes, shape ``(n,)`` each."""
+    """Logits, labels and indices of the training set (or of a share of it) on all processes, shape ``(n,)`` each."""
 
-    scores: Tensor
+    logits: Tensor
     target: Tensor
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which is not needed here
 
@@ -62,7 +62,7 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
     ``limit_train_batches``, the same share of the samples is scored that an epoch trains on.
 
     Returns:
-        The scores of all processes' samples; None if the data cannot be read twice, or if the share has one class only.
+        The logits of all processes' samples; None if the data cannot be read twice, or if the share has one class only.
     """
     trainer = module.trainer
     share = _share(trainer)
@@ -81,20 +81,20 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
         for batch in shown_progress(trainer, batches.loader, "Scoring the training set"):
             sample = _on_device(trainer, batch)
             with trainer.precision_plugin.forward_context():
-                scores = module.scores_of(sample.input)
+                logits = at_least_float32(module(sample.input))
             index = sample.index
             if index is None:
-                index = _numbers(batches.numbers, n_done, len(scores)).to(scores.device)
-            parts.append((scores, sample.target, index))
-            n_done += len(scores)
-    scores, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
+                index = _numbers(batches.numbers, n_done, len(logits)).to(logits.device)
+            parts.append((logits, sample.target, index))
+            n_done += len(logits)
+    logits, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
     if share < 1 and not 0 < int((target == 1).sum()) < len(target):
         rank_zero_info(
             "The share of the training set that `limit_train_batches` leaves has one class only: the objective keeps "
             "its default initialisation."
         )
         return None
-    return TrainingScores(scores, target, index)
+    return TrainingScores(logits, target, index)
 
 
 def _share(trainer: Trainer) -> float:

@@ -15,7 +15,6 @@ from pauc_lightning import distributed
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods.backbone import (
-    at_least_float32,
     check_backbone,
     check_shape,
     logits_of,
@@ -44,6 +43,9 @@ class EvaluatedModule(LightningModule):
         input_shape: Shape of one input, for lazy layers.
     """
 
+    is_validating_start: bool = False
+    """Whether the validation is the one before the method's first step."""
+
     def __init__(
         self,
         backbone: nn.Module,
@@ -63,10 +65,6 @@ class EvaluatedModule(LightningModule):
     def forward(self, input: Tensor) -> Tensor:
         """Return logits of shape ``(B,)``."""
         return logits_of(self.backbone, input)
-
-    def scores_of(self, input: Tensor) -> Tensor:
-        """Return the sigmoid of the logits, in float32 at least, shape ``(B,)``."""
-        return at_least_float32(self(input)).sigmoid()
 
     def reported_regions(self) -> list[Region]:
         """Return the regions whose partial AUC is logged in validation and test."""
@@ -96,6 +94,8 @@ class EvaluatedModule(LightningModule):
         """Log the validation metrics."""
         if not self.trainer.sanity_checking:
             self._log_metrics("val", self.val_metrics)
+        if self.is_validating_start:
+            self.log("epoch", float(self.current_epoch - 1))  # this one has not begun
 
     def on_test_epoch_end(self) -> None:
         """Log the test metrics."""

@@ -22,4 +22,4 @@ class MB(PartialAUCModule):
 
     def __init__(self, *, surrogate: SurrogateName = default_of(MBLoss, "surrogate"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = MBLoss(self.region.max_fpr, self.region.min_tpr, surrogate=surrogate)
+        self.objective = MBLoss(self.train_region.max_fpr, self.train_region.min_tpr, surrogate=surrogate)

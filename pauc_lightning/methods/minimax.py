@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 from pauc_lightning.arguments import check_flag, check_number
+from pauc_lightning.data.sample import Sample
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.methods.schedule import Schedule
+from pauc_lightning.methods.step_gauge import StepGauge
+from pauc_lightning.methods.temperature import Auto
 from pauc_lightning.objectives.minimax import BOXES, MinimaxObjective
 from pauc_lightning.optim import ASGDA
 from pauc_lightning.optim.asgda import ASCENT_FACTOR
@@ -20,11 +24,14 @@ class MinimaxMethod(PartialAUCModule):
     """A minimax objective trained by ASGDA after the warm-up.
 
     Args:
-        descent_lr: Step size of the backbone; the paper's nu.
+        descent_lr: Step size of the backbone; the paper's nu. "auto" measures it on the first batches after the
+            warm-up: a full step changes the score gaps of the region's pairs by ``relative_step`` of their spread.
+        relative_step: How far a step goes with ``descent_lr: auto``.
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
             network that has nearly fitted the training data has large gradients at the few selected instances, and
             a single step that is too long saturates all scores, from which training does not recover.
-        variable_lr: Step size of a, b, s and s'; null means `descent_lr`.
+        variable_lr: Step size of a, b, s and s', which are in the scale of the scores; null means `descent_lr`, if that
+            is a number.
         ascent_lr: Step size of gamma; the paper's lambda. null means a sixteenth of `variable_lr`: gamma must be
             slower than the thresholds, or they oscillate.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).
@@ -44,7 +51,8 @@ class MinimaxMethod(PartialAUCModule):
     def __init__(
         self,
         *,
-        descent_lr: float = default_of(ASGDA, "lr"),
+        descent_lr: float | Auto = "auto",
+        relative_step: float = 0.25,
         gradient_clip_norm: float | None = 1.0,
         variable_lr: float | None = default_of(ASGDA, "lr"),
         ascent_lr: float | None = default_of(ASGDA, "lr_ascent"),
@@ -58,7 +66,7 @@ class MinimaxMethod(PartialAUCModule):
     ) -> None:
         super().__init__(gradient_clip_norm=gradient_clip_norm, schedule=schedule, **kwargs)
         for name, value in (
-            ("descent_lr", descent_lr),
+            ("descent_lr", None if descent_lr == "auto" else descent_lr),
             ("variable_lr", variable_lr),
             ("ascent_lr", ascent_lr),
             ("iota_descent", iota_descent),
@@ -66,11 +74,14 @@ class MinimaxMethod(PartialAUCModule):
         ):
             if value is not None:
                 check_number(name, value, at_least=0)
-        for name, value in (("k", k), ("m", m)):
+        for name, value in (("k", k), ("m", m), ("relative_step", relative_step)):
             check_number(name, value, above=0)
         check_flag("closed_form_start", closed_form_start)
-        self.descent_lr = descent_lr
-        self.variable_lr = descent_lr if variable_lr is None else variable_lr
+        self.step_gauge = StepGauge(relative_step) if isinstance(descent_lr, str) else None
+        self.descent_lr = 0.0 if isinstance(descent_lr, str) else descent_lr
+        if variable_lr is None:
+            variable_lr = default_of(ASGDA, "lr") if isinstance(descent_lr, str) else descent_lr
+        self.variable_lr = float(variable_lr)
         self.ascent_lr = self.variable_lr * ASCENT_FACTOR if ascent_lr is None else ascent_lr
         self.k = k
         self.m = m
@@ -92,6 +103,18 @@ class MinimaxMethod(PartialAUCModule):
             iota_ascent=self.iota_ascent,
         )
 
+    def before_step(self, optimizer: Optimizer) -> None:
+        """Use the step size that the gauge has measured so far."""
+        if self.step_gauge is not None:
+            self.descent_lr = self.step_gauge.step_size
+            network = optimizer.param_groups[0]
+            network["lr"] = network["initial_lr"] = self.descent_lr
+
+    def after_step(self, sample: Sample) -> None:
+        """Measure the first batches."""
+        if self.step_gauge is not None and not self.step_gauge.is_done:
+            self.step_gauge.measure(self, sample)
+
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Remember the batch for the diagnostics."""
         self._last_batch = (scores, target, index)
@@ -100,7 +123,10 @@ class MinimaxMethod(PartialAUCModule):
         """The objective's variables, and the distribution of its selection weights c over the batch."""
         scores, target, index = self._last_batch
         c = self.objective.selection_weights(scores, target, index)
-        classes = {"c_neg": c[target == 0], **({"c_pos": c[target == 1]} if self.region.is_two_way else {})}
+        classes = {
+            "c_neg": c[target == 0],
+            **({"c_pos": c[target == 1]} if self.train_region.is_two_way else {}),
+        }
         distribution = {
             f"{name}_{label}": values.quantile(level)
             for name, values in classes.items()
@@ -108,7 +134,8 @@ class MinimaxMethod(PartialAUCModule):
             for label, level in (("q10", 0.1), ("median", 0.5), ("q90", 0.9))
         }
         means = {f"{name}_mean": values.mean() for name, values in classes.items() if len(values) > 0}
-        return {**self.objective.variables(), **means, **distribution}
+        step_size = {} if self.step_gauge is None else {"descent_lr": torch.tensor(self.descent_lr)}
+        return {**self.objective.variables(), **means, **distribution, **step_size}
 
     def suspicious_bounds(self) -> dict[str, Tensor]:
         """Whether gamma (negatives outrank positives) or a threshold (it selects nothing) is at its upper bound."""

@@ -34,8 +34,8 @@ class PAUCI(MinimaxMethod):
     ) -> None:
         super().__init__(**kwargs)
         self.objective = PAUCILoss(
-            self.region.max_fpr,
-            self.region.min_tpr,
+            self.train_region.max_fpr,
+            self.train_region.min_tpr,
             prior=self.prior,
             kappa=kappa,
             omega=omega,

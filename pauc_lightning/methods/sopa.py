@@ -35,8 +35,8 @@ class SOPA(PartialAUCModule):
     ) -> None:
         super().__init__(**kwargs)
         self.objective = SOPALoss(
-            self.region.max_fpr,
-            self.region.min_tpr,
+            self.train_region.max_fpr,
+            self.train_region.min_tpr,
             train_size=self.train_size,
             threshold_lr=threshold_lr,
             outer_threshold_lr=outer_threshold_lr,

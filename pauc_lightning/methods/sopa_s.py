@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.optim import SGD, Optimizer
+from torch.optim import Optimizer
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.defaults import default_of
+from pauc_lightning.methods.optimizers import build_optimizer
 from pauc_lightning.objectives import SOPASLoss
 from pauc_lightning.objectives.surrogate import SurrogateName
 
@@ -26,7 +27,7 @@ class SOPAS(PartialAUCModule):
         u_rate: Rate of each positive's moving average; the paper's beta_0.
         w_rate: Rate of the moving average over the positives; two-way only.
         gradient_rate: Rate of the moving average of the gradient, in (0, 1]; the paper's beta_1. It
-            replaces ``momentum`` (which would be 1 - gradient_rate) after the warm-up.
+            replaces ``momentum`` (which would be 1 - gradient_rate) after the warm-up, if ``optimizer`` is SGD.
         surrogate: Loss of a pair with score gap s: "squared" is (1 - s)^2, "logistic" is log(1 + exp(-s)).
         kwargs: See the arguments shared by all methods.
     """
@@ -46,8 +47,8 @@ class SOPAS(PartialAUCModule):
         check_number("gradient_rate", gradient_rate, above=0, at_most=1, hint="the paper uses 0.9")
         self.gradient_rate = gradient_rate
         self.objective = SOPASLoss(
-            self.region.max_fpr,
-            self.region.min_tpr,
+            self.train_region.max_fpr,
+            self.train_region.min_tpr,
             train_size=self.train_size,
             lambda_=lambda_,
             tau=tau,
@@ -57,12 +58,18 @@ class SOPAS(PartialAUCModule):
         )
 
     def configure_method_optimizer(self) -> Optimizer:
-        """SGD along v, where v ← (1 − β₁) v + β₁ G with G the batch's gradient; v starts at the first G."""
+        """SGD along v, where v ← (1 − β₁) v + β₁ G with G the batch's gradient; v starts at the first G.
+
+        Another optimizer has averages of its own.
+        """
+        if self.optimizer_name != "SGD":
+            return super().configure_method_optimizer()
         kept = 1 - self.gradient_rate
-        return SGD(
-            self.parameters_to_train(),
+        return build_optimizer(
+            "SGD",
+            {"dampening": kept, **(self.optimizer_options or {})},
+            [{"params": self.parameters_to_train()}],
             lr=self.learning_rate,
             momentum=kept,
-            dampening=kept,
             weight_decay=self.weight_decay,
         )

@@ -109,7 +109,7 @@ class Step:
         self._optimizer.zero_grad()
         torch.clear_autocast_cache()  # it may hold the weights as they were before the optimizer moved them
         is_last = n_done == self._n_evaluations - 1
-        statistics = nullcontext() if is_last else _frozen_batch_norm_statistics(self._module.backbone)
+        statistics = nullcontext() if is_last else frozen_batch_norm_statistics(self._module.backbone)
         with seeded(*self._seed_keys, device=self._module.device), statistics:
             loss, scores = self._evaluate(self._sample, n_done == 0)
             self._module.manual_backward(loss)
@@ -145,7 +145,7 @@ def _unscale(optimizer: ASGDA, scaler: torch.amp.GradScaler) -> bool:
 
 
 @contextmanager
-def _frozen_batch_norm_statistics(module: nn.Module) -> Iterator[None]:
+def frozen_batch_norm_statistics(module: nn.Module) -> Iterator[None]:
     """Normalise with the batch's statistics, but do not update the running ones."""
     layers = [
         layer

@@ -41,8 +41,8 @@ class UPAUCI(MinimaxMethod):
     ) -> None:
         super().__init__(**kwargs)
         self.objective = UPAUCILoss(
-            self.region.max_fpr,
-            self.region.min_tpr,
+            self.train_region.max_fpr,
+            self.train_region.min_tpr,
             train_size=self.train_size,
             prior=self.prior,
             omega=omega,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,7 @@ def run(
     data: dict[str, Any] | None = None,
     seed: int = 1,
     checkpoint: RunCheckpoint | None = None,
+    extra: Sequence[Callback] = (),
     **settings: Any,
 ) -> Run:
     """Train on the digits, ten steps per epoch, with the checkpoints of a run."""
@@ -128,7 +129,7 @@ def run(
     fitted = module()
     trained = trainer(
         folder,
-        callbacks=[witness, *([kill] if kill else []), checkpoint],
+        callbacks=[witness, *extra, *([kill] if kill else []), checkpoint],
         plugins=[AtomicCheckpointIO()],
         **{"max_epochs": 3, **settings},
     )

@@ -24,8 +24,15 @@ METHODS = sorted(set(methods.__all__) - {"PartialAUCModule"})
 SHARED: dict[str, Any] = {
     "max_fpr": 0.3,
     "min_tpr": 0.0,
+    "train_max_fpr": None,
+    "train_min_tpr": None,
     "regions": None,
     "warmup_epochs": 10,
+    "score": "sigmoid",
+    "temperature": 1.0,
+    "ce_weight": 0.0,
+    "optimizer": "SGD",
+    "optimizer_options": None,
     "learning_rate": 0.01,
     "momentum": 0.9,
     "weight_decay": 1e-4,
@@ -37,7 +44,8 @@ MINIMAX: dict[str, Any] = {
     **SHARED,
     "schedule": "cosine",
     "gradient_clip_norm": 1.0,
-    "descent_lr": 0.5,
+    "descent_lr": "auto",
+    "relative_step": 0.25,
     "variable_lr": 0.5,
     "ascent_lr": None,
     "k": 2.0,
@@ -130,7 +138,7 @@ def test_methods_inherit_the_defaults_of_their_losses(method: str) -> None:
 
 def test_methods_inherit_the_defaults_of_their_optimizers() -> None:
     own, asgda = defaults(MinimaxMethod), defaults(ASGDA)
-    assert own["descent_lr"] == own["variable_lr"] == asgda["lr"]
+    assert own["variable_lr"] == asgda["lr"]
     assert own["ascent_lr"] == asgda["lr_ascent"]
     for name in ("k", "m", "iota_descent", "iota_ascent"):
         assert own[name] == asgda[name]
@@ -153,7 +161,8 @@ def test_the_loop_of_the_readme_trains_with_the_settings_of_the_configurations()
         name: settings[name] for name in ("omega", "weights", "c_step", "constraint")
     }
     network, variables, gamma = optimizer.param_groups
-    assert (network["lr"], variables["lr"]) == (settings["descent_lr"], settings["variable_lr"])
+    assert settings["descent_lr"] == "auto"  # a plain loop has no gauge: the optimizer's own default
+    assert (network["lr"], variables["lr"]) == (0.5, settings["variable_lr"])
     module = methods.UPAUCI(backbone=torch.nn.Linear(1, 1))
     assert gamma["lr"] == module.ascent_lr
     for group in (network, variables, gamma):

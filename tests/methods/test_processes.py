@@ -25,7 +25,24 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "upauci-two-way-twice": ("UPAUCI", {"max_fpr": 0.3, "min_tpr": 0.5, **TWICE}),
     "upauci-ascent-one-way": ("UPAUCI", {"max_fpr": 0.3, "weights": "ascent"}),
     "upauci-ascent-two-way": ("UPAUCI", {"max_fpr": 0.3, "min_tpr": 0.5, "weights": "ascent"}),
+    "upauci-all-options": (
+        "UPAUCI",
+        {
+            **{
+                "max_fpr": 0.3,
+                "min_tpr": 0.5,
+                "train_max_fpr": 0.6,
+                "train_min_tpr": 0.2,
+                "descent_lr": "auto",
+            },
+            **{"temperature": "auto", "ce_weight": 0.3, "optimizer": "AdamW", **TWICE},
+        },
+    ),
     "auc-m": ("AUCM", {}),
+    "mb-mixture": (
+        "MB",
+        {"ce_weight": 0.5, "temperature": "auto", "optimizer": "AdamW", "learning_rate": 0.01},
+    ),
     "mb-two-way": ("MB", {"max_fpr": 0.3, "min_tpr": 0.5}),
     "sopa-one-way": ("SOPA", {"max_fpr": 0.3}),
     "sopa-two-way": ("SOPA", {"max_fpr": 0.3, "min_tpr": 0.5}),
@@ -45,9 +62,12 @@ def train(name: str, batch_size: int, steps: int = STEPS, **settings: Any) -> Pa
     data = digits(batch_size=batch_size, eval_batch_size=50)
     method, arguments = SETTINGS[name]
     if method in ("PAUCI", "UPAUCI"):
-        arguments = {**arguments, "descent_lr": 0.5, "ascent_lr": 0.5}  # large enough for ten steps to matter
+        arguments = {"descent_lr": 0.5, "ascent_lr": 0.5, **arguments}  # large enough for ten steps to matter
     module: PartialAUCModule = getattr(methods, method)(
-        backbone=small_net(), warmup_epochs=1, train_size=data.train_size, learning_rate=0.1, **arguments
+        backbone=small_net(),
+        warmup_epochs=1,
+        train_size=data.train_size,
+        **{"learning_rate": 0.1, **arguments},
     )
     with tempfile.TemporaryDirectory() as folder:
         trainer(Path(folder), max_steps=steps, precision="64-true", callbacks=[], **settings).fit(

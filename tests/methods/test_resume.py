@@ -57,6 +57,18 @@ SETTINGS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "pauci-twice": ("PAUCI", TWICE, [11, 22]),
     "upauci-ascent": ("UPAUCI", {"weights": "ascent", "min_tpr": 0.5}, [4, 10, 11, 16, 20, 22]),
     "upauci": ("UPAUCI", {"schedule": "constant"}, [4, 11, 16, 22]),
+    "upauci-all-options": (
+        "UPAUCI",
+        {
+            "temperature": "auto",
+            "ce_weight": 0.3,
+            "train_max_fpr": 0.6,
+            "optimizer": "AdamW",
+            "weights": "ascent",
+        },
+        [4, 10, 11, 12, 22],
+    ),
+    "mb-adamw": ("MB", {"optimizer": "AdamW", "schedule": "cosine", "temperature": "auto"}, [4, 12]),
     "auc-m": ("AUCM", {}, [10, 11, 22]),
     "mb": ("MB", {}, [22]),
     "sopa": ("SOPA", {"min_tpr": 0.5}, [11, 22]),
