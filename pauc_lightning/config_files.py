@@ -9,6 +9,8 @@ from pathlib import Path
 from pauc_lightning.errors import InputError
 
 _SUFFIXES = (".yaml", ".yml")
+SEARCH_SUFFIX = ".search.yaml"
+"""Ends the names of files that say what `pauc tune` varies; they lie beside the configs, but are none."""
 
 
 def shipped_folder() -> Path:
@@ -49,6 +51,19 @@ def find_config(name: str) -> Path:
     )
 
 
+def name_of_config(path: str) -> str:
+    """The shortest name by which ``-c`` finds a file: that of a config, or the path."""
+    given = Path(path)
+    for folder in config_folders():
+        if given.parent.parent == folder and not Path(given.stem).exists():
+            try:
+                found = find_config(given.stem)
+            except InputError:  # several configs have this name
+                return path
+            return given.stem if found == given else path
+    return path
+
+
 def list_configs() -> Iterator[tuple[Path, str, str]]:
     """All configs that can be used by name: folder, name within the folder, description."""
     for folder in config_folders():
@@ -57,7 +72,10 @@ def list_configs() -> Iterator[tuple[Path, str, str]]:
 
 
 def _configs(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES) if folder.is_dir() else []
+    if not folder.is_dir():
+        return []
+    files = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    return sorted(path for path in files if not path.name.endswith(SEARCH_SUFFIX))
 
 
 def _name(path: Path, folder: Path) -> str:

@@ -19,7 +19,7 @@ from pauc_lightning.data import DigitsLT
 from pauc_lightning.metrics.functional import binary_partial_auc
 
 ROOT = Path(__file__).parent.parent
-METHODS = sorted((ROOT / "configs/method").glob("*.yaml"))
+METHODS = sorted(path for path in (ROOT / "configs/method").glob("*.yaml") if "." not in path.stem)
 DIGITS = ROOT / "configs/data/digits.yaml"
 
 

@@ -44,29 +44,35 @@ def find_and_check(arguments: Sequence[str]) -> list[str]:
     return result
 
 
-def read_config(path: Path) -> dict[str, Any]:
-    """The settings in a YAML file; :class:`InputError` names the file and the offending line."""
+def read_config(path: Path, quoted: str | None = None) -> dict[str, Any]:
+    """The settings in a YAML file; :class:`InputError` names the file and the offending line.
+
+    Args:
+        path: The file.
+        quoted: How messages name it; if left out, as an argument of ``-c``.
+    """
+    quoted = quoted or f"`-c {path}`"
     if not path.exists():
-        raise InputError(f"`-c {path}`: no such file. Check the path.")
+        raise InputError(f"{quoted}: no such file. Check the path.")
     if path.is_dir():
-        raise InputError(f"`-c {path}` is a directory: give a YAML file. For a run, use `pauc test {path}`.")
+        raise InputError(f"{quoted} is a directory: give a YAML file. For a run, use `pauc test {path}`.")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)
     except OSError as error:
         raise InputError(
-            f"`-c {path}` cannot be read: {error.strerror}. Change its permissions, or give another file."
+            f"{quoted} cannot be read: {error.strerror}. Change its permissions, or give another file."
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"`-c {path}` is not a text file (byte {error.start} is not UTF-8): give a YAML file."
+            f"{quoted} is not a text file (byte {error.start} is not UTF-8): give a YAML file."
         ) from error
     except yaml.YAMLError as error:
-        raise InputError(f"`-c {path}` is not valid YAML: {_problem(error)}. Correct that line.") from error
+        raise InputError(f"{quoted} is not valid YAML: {_problem(error)}. Correct that line.") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise InputError(
-            f"`-c {path}` holds a {type(content).__name__}, not settings: write `key: value` lines, such as "
+            f"{quoted} holds a {type(content).__name__}, not settings: write `key: value` lines, such as "
             "`data:` and `model:` sections."
         )
     return content

@@ -75,6 +75,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.experiments import compare
 
         compare.main(options, run_pauc=main)
+    elif command == "tune":
+        from pauc_lightning.tuning import command as tune_command
+
+        tune_command.main(options, run_pauc=main)
     else:
         from pauc_lightning.cli.app import PaucCLI
         from pauc_lightning.cli.run_commands import translate

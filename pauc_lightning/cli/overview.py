@@ -9,6 +9,7 @@ GROUPS = {
         "fit": "train a method on a data set",
         "resume": "continue a run that was stopped, exactly where it stopped",
         "compare": "train several methods from the same warm-up and print one table",
+        "tune": "search for the best settings of methods on the validation part",
     },
     "Evaluate": {
         "test": "evaluate a run on the test part",

@@ -256,6 +256,20 @@ CASES = {
         pauc("compare -c digits --methods", "--methods"),
         pauc("compare -c ce --methods ce pauci", "data"),
     ),
+    "tune": (
+        pauc("tune", "-c"),
+        pauc("tune -c digits --methods upuaci", "upuaci", "Did you mean `upauci`?"),
+        pauc("tune -c digits --methods ce ce", "ce"),
+        pauc("tune -c digits --trials 0", "`--trials 0`", "at least 1"),
+        pauc("tune -c digits --minutes -3", "`--minutes -3`", "above 0"),
+        pauc("tune -c digits --region 3", "`--region 3`"),
+        pauc("tune -c digits --regions 0.3", "--regions", "Did you mean `--region`?"),
+        pauc("tune -c digits --model.max_fpr 0.1", "--model.max_fpr", "--region"),
+        pauc("tune -c digits --test_best=true", "--test_best", "test part"),
+        pauc("tune -c digits --for cee model.momentum=0", "cee", "Did you mean `ce`?"),
+        pauc("tune -c digits --pruning hard", "hard", "median"),
+        pauc("tune -c ce --methods ce", "data"),
+    ),
 }
 
 
@@ -307,6 +321,7 @@ def test_help_lists_every_command_and_the_examples_as_typed(capsys: pytest.Captu
         "test",
         "predict",
         "compare",
+        "tune",
         "data",
         "configs",
         "benchmark",

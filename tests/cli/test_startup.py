@@ -36,8 +36,24 @@ def loaded(code: str, cwd: Path) -> set[str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *("--help", "--version", "configs", "configs --help", "benchmark --help", "compare --help"),
-        *("fti", "fit -c nothing", "compare --methods nothing", "data --help", "data", "data --export x"),
+        *(
+            "--help",
+            "--version",
+            "configs",
+            "configs --help",
+            "benchmark --help",
+            "compare --help",
+            "tune --help",
+        ),
+        *(
+            "fti",
+            "fit -c nothing",
+            "compare --methods nothing",
+            "tune --methods nothing",
+            "data --help",
+            "data",
+            "data --export x",
+        ),
     ],
 )
 def test_a_command_that_needs_no_torch_does_not_import_it(arguments: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pauc_lightning.methods import PartialAUCModule
 
 ROOT = Path(__file__).parent.parent.parent
 METHODS = sorted(set(methods.__all__) - {"PartialAUCModule"})
-CONFIGS = sorted((ROOT / "configs/method").glob("*.yaml"))
+CONFIGS = sorted(path for path in (ROOT / "configs/method").glob("*.yaml") if "." not in path.stem)
 
 
 def stem_of(method: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from pauc_lightning.experiments.inner_run import Said
+from pauc_lightning.experiments.inner_run import RunStopped, Said
 from pauc_lightning.experiments.live import Progress
 
 
@@ -20,11 +20,14 @@ class Job:
         arguments: The arguments of ``pauc``, such as ``("fit", "-c", "digits", ...)``.
         threads: Threads that the job may use. The number is the job's and not the executor's, because sums over
             another number of threads differ in their last bits.
+        is_distributed: Whether the job trains on several processes (``--trainer.devices=2``), which need a process of
+            their own to start from. Jobs whose arguments say so are recognised without it.
     """
 
     name: str
     arguments: tuple[str, ...]
     threads: int = 1
+    is_distributed: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,20 @@ class Ended:
     failure: Failure | None = None
 
 
+class JobsStopped(RunStopped):
+    """Raised when the user interrupts; the running jobs have been stopped.
+
+    A training that was stopped has saved its state as after Ctrl-C in ``pauc fit``.
+
+    Args:
+        ended: The jobs that were stopped, with a failure, and those that had ended before and were not returned yet.
+    """
+
+    def __init__(self, ended: Sequence[Ended]) -> None:
+        super().__init__(ended[0].said if ended else Said(""))
+        self.ended = tuple(ended)
+
+
 OnProgress = Callable[[Job, Progress], None]
 
 
@@ -62,7 +79,8 @@ class Executor(ABC):
     """Runs jobs; a context manager that ends its workers on leaving.
 
     A caller starts at most :attr:`slots` jobs, waits until some have ended, and starts others in their place. The
-    results of a job do not depend on the executor.
+    results of a job do not depend on the executor: a job uses :attr:`Job.threads` threads and one device, unless its
+    arguments name more, and a job whose process dies is run again.
     """
 
     @property
@@ -82,7 +100,7 @@ class Executor(ABC):
             on_progress: Called in this thread with the progress of the running jobs.
 
         Raises:
-            KeyboardInterrupt: If the user interrupts; running jobs have been stopped then.
+            JobsStopped: If the user interrupts; it is a KeyboardInterrupt.
         """
 
     def __enter__(self) -> Executor:

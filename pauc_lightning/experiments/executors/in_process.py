@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import torch
-
-from pauc_lightning.experiments.executors.base import Ended, Executor, Failure, Job, OnProgress
-from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
-from pauc_lightning.experiments.live import observed_by
+from pauc_lightning.experiments.executors.base import Ended, Executor, Failure, Job, JobsStopped, OnProgress
+from pauc_lightning.experiments.executors.run_job import run_job
+from pauc_lightning.experiments.inner_run import InnerRuns, RunPauc, RunStopped
 
 
 class InProcess(Executor):
@@ -35,25 +32,10 @@ class InProcess(Executor):
 
     def wait(self, on_progress: OnProgress) -> Sequence[Ended]:
         """Run the next job."""
+        if not self._started:
+            raise RuntimeError("There is no job to wait for.")
         job = self._started.popleft()
-        with observed_by(lambda progress: on_progress(job, progress)), threads(job.threads):
-            return [run(self._run, job)]
-
-
-def run(inner_runs: InnerRuns, job: Job) -> Ended:
-    """Run a job in this process; an interruption is raised."""
-    try:
-        return Ended(job, inner_runs(job.arguments))
-    except RunFailed as failed:
-        return Ended(job, failed.said, Failure(failed.reason, failed.is_mistake))
-
-
-@contextlib.contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Within the block, let torch compute with this number of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+        try:
+            return [run_job(job, self._run, lambda progress: on_progress(job, progress))]
+        except RunStopped as stopped:
+            raise JobsStopped([Ended(job, stopped.said, Failure("It was stopped."))]) from stopped

@@ -1,0 +1,121 @@
+"""The ``pauc fit`` commands of a search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pauc_lightning.config_files import name_of_config
+from pauc_lightning.tuning.request import TuneRequest, method_config
+from pauc_lightning.tuning.space import Value
+
+_FIRST = ("--trainer.devices=1",)
+"""Options that configs may override: a trial's value must not depend on the number of devices of the machine."""
+_DEFAULTS = (
+    "--trainer.enable_model_summary=false",
+    "--trainer.enable_progress_bar=false",
+    "--figures.every_n_epochs=0",
+)
+"""Options of every training that a user may override."""
+_CALLBACKS = tuple(
+    f"--trainer.callbacks+=pauc_lightning.experiments.record.{name}"
+    for name in ("RunRecord", "ProgressReporter")
+)
+
+
+def warm_up_arguments(request: TuneRequest, seed: int, run_dir: Path) -> tuple[str, ...]:
+    """Build the command that trains the warm-up of a seed: cross-entropy, with the options of all methods."""
+    return (
+        *("fit", *_common(request, (method_config("ce"),)), *request.options),
+        *_own(seed, run_dir, f"warmup-seed{seed}", request.warmup_epochs),
+    )
+
+
+def trial_arguments(
+    request: TuneRequest,
+    method: str,
+    parameters: Mapping[str, Value],
+    seed: int,
+    run_dir: Path,
+    start: Path | None,
+    bars: Sequence[float | None],
+) -> tuple[str, ...]:
+    """Build the command that trains a trial with one seed. Nothing is tested.
+
+    Args:
+        request: The search.
+        method: The method.
+        parameters: The trial's settings; empty for the method as it is configured.
+        seed: The seed.
+        run_dir: The directory of the trial.
+        start: The checkpoint at the end of the warm-up; None for initial weights.
+        bars: The values below which the training is given up.
+
+    Returns:
+        The arguments of ``pauc``. The search's own come last, so that they win.
+    """
+    record = {"class_path": "pauc_lightning.tuning.record.TrialRecord", "init_args": {"bars": list(bars)}}
+    return (
+        *("fit", *_common(request, request.configs_of(method)), *request.options_of(method)),
+        *(as_option(key, value) for key, value in parameters.items()),
+        *_own(seed, run_dir, f"seed{seed}", request.epochs),
+        f"--trainer.callbacks+={json.dumps(record)}",
+        *_phase(request, start),
+    )
+
+
+def repeat_command(
+    request: TuneRequest, config: Path, method: str, seed: int, start: Path | None
+) -> list[str]:
+    """The command that repeats a trial from the file with its settings."""
+    names = [*map(name_of_config, request.configs), str(config)]
+    return [
+        *("pauc", "fit", *(part for name in names for part in ("-c", name)), *request.options_of(method)),
+        *(f"--seed_everything={seed}", f"--data.seed={seed}", f"--trainer.max_epochs={request.epochs}"),
+        *("--model.warmup_epochs=0", *([f"--model.init_weights={start}"] if start is not None else [])),
+    ]
+
+
+def print_config_arguments(request: TuneRequest, method: str) -> tuple[str, ...]:
+    """Build the command that checks the options of a method's trials and prints their settings."""
+    return (
+        *("fit", *_common(request, request.configs_of(method)), *request.options_of(method)),
+        "--print_config",
+    )
+
+
+def as_option(key: str, value: Value) -> str:
+    """Write an option.
+
+    Example:
+        >>> as_option("model.gradient_clip_norm", None), as_option("model.closed_form_start", True)
+        ('--model.gradient_clip_norm=null', '--model.closed_form_start=true')
+    """
+    return f"--{key}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _common(request: TuneRequest, configs: Sequence[Path]) -> list[str]:
+    names = (*request.configs, *map(str, configs))
+    return [*_FIRST, *(part for name in names for part in ("-c", name)), *_DEFAULTS]
+
+
+def _own(seed: int, run_dir: Path, name: str, epochs: int) -> tuple[str, ...]:
+    return (
+        f"--run_dir={run_dir}",
+        f"--run_name={name}",
+        f"--seed_everything={seed}",
+        f"--data.seed={seed}",
+        f"--trainer.max_epochs={epochs}",
+        "--test_best=false",
+        *_CALLBACKS,
+    )
+
+
+def _phase(request: TuneRequest, start: Path | None) -> tuple[str, ...]:
+    return (
+        f"--model.max_fpr={request.region.max_fpr}",
+        f"--model.min_tpr={request.region.min_tpr}",
+        "--model.warmup_epochs=0",
+        *([f"--model.init_weights={start}"] if start is not None else []),
+    )

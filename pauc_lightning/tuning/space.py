@@ -1,0 +1,227 @@
+"""Search spaces: which options of a method are varied, and in which ranges.
+
+A space is a YAML file beside the method's config, ``configs/method/<method>.search.yaml``::
+
+    model.descent_lr: {log: [0.001, 1.0]}
+    model.omega: {linear: [0, 4]}
+    model.unweighted_epochs: {integer: [3, 20]}
+    model.weights: {choice: [closed_form, ascent]}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from pauc_lightning.cli.configs import read_config
+from pauc_lightning.config_files import SEARCH_SUFFIX, config_folders
+from pauc_lightning.errors import InputError
+
+Value: TypeAlias = bool | int | float | str | None
+"""The value of an option."""
+
+_FORMS = "{log: [low, high]}, {linear: [low, high]}, {integer: [low, high]} or {choice: [a, b, ...]}"
+_SET_BY_THE_SEARCH = {
+    "model.class_path": "it is the method",
+    "model.backbone": "all methods share the backbone; vary an option of it, such as model.backbone.dropout",
+    "model.max_fpr": "it is given by --region",
+    "model.min_tpr": "it is given by --region",
+    "model.warmup_epochs": "it is given by --warmup_epochs",
+    "model.init_weights": "trials start from the common warm-up",
+    "data.class_path": "all trials have the same data",
+    "data.seed": "it is given by --seeds",
+}
+_DIGITS = 3
+"""Significant digits of a proposed number: more cannot be told apart, and fewer can be read."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``.
+
+    Args:
+        low: The smallest.
+        high: The largest.
+        is_log: Whether the logarithm is what matters, as for step sizes.
+        is_integer: Whether the numbers are whole.
+    """
+
+    low: float
+    high: float
+    is_log: bool = False
+    is_integer: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        """Whether the value lies in the range."""
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or (self.is_integer and value != int(value)):  # type: ignore[call-overload]
+            return False
+        return self.low <= value <= self.high  # type: ignore[operator]
+
+    def rounded(self, value: float) -> float | int:
+        """Round to a few digits, but not out of the range.
+
+        Example:
+            >>> Range(0.001, 1.0, is_log=True).rounded(0.0123456)
+            0.0123
+        """
+        if self.is_integer:
+            return int(value)
+        return min(self.high, max(self.low, float(f"{value:.{_DIGITS}g}")))
+
+    def __str__(self) -> str:
+        """Describe the range for people."""
+        kind = "whole numbers" if self.is_integer else "logarithmic" if self.is_log else "linear"
+        return f"{self.low:g} to {self.high:g} ({kind})"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values.
+
+    Args:
+        values: The values.
+    """
+
+    values: tuple[Value, ...]
+
+    def __contains__(self, value: object) -> bool:
+        """Whether the value is among them."""
+        return any(value == other and type(value) is type(other) for other in self.values)
+
+    def __str__(self) -> str:
+        """Describe the choice for people."""
+        return f"one of {', '.join(map(str, self.values))}"
+
+
+Dimension: TypeAlias = Range | Choice
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a search varies.
+
+    Args:
+        dimensions: The range of each option, by its name on the command line, such as ``model.omega``.
+        file: The file that it was read from; None if it is the one of methods without a file.
+        lines: The line of each option in the file.
+    """
+
+    dimensions: Mapping[str, Dimension]
+    file: Path | None = None
+    lines: Mapping[str, int] | None = None
+
+    def where(self, key: str) -> str:
+        """Say where an option is given, for messages."""
+        if self.file is None or self.lines is None:
+            return f"The search space, `{key}`"
+        return f"{self.file}, line {self.lines[key]}, `{key}`"
+
+
+FALLBACK = Space(
+    {
+        "model.learning_rate": Range(1e-4, 1.0, is_log=True),
+        "model.weight_decay": Range(1e-5, 0.1, is_log=True),
+    }
+)
+"""The space of a method without a file."""
+
+
+def space_of(method: str, configs: Sequence[Path] = ()) -> Space:
+    """Find the search space of a method.
+
+    Args:
+        method: The method's name; ``configs/method/<method>.search.yaml`` here comes first, then the one that comes
+            with the project.
+        configs: The method's config files; a search file beside one of them, the last first, comes next.
+
+    Returns:
+        What to vary; the learning rate and the weight decay if there is no file.
+    """
+    candidates = [folder / "method" / f"{method}{SEARCH_SUFFIX}" for folder in config_folders()]
+    candidates += [path.with_name(f"{path.stem}{SEARCH_SUFFIX}") for path in reversed(configs)]
+    found = next((path for path in candidates if path.is_file()), None)
+    return FALLBACK if found is None else read_space(found)
+
+
+def read_space(path: Path) -> Space:
+    """Read a search space.
+
+    Raises:
+        InputError: If the file is malformed; the sentence names the line and the option.
+    """
+    content = read_config(path, quoted=f"`{path}`")
+    if not content:
+        raise InputError(f"{path} varies nothing: write lines such as `model.weight_decay: {_example()}`.")
+    node = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
+    dimensions = {
+        str(key): _dimension(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
+        for key, form in content.items()
+    }
+    return Space(dimensions, path, lines)
+
+
+def _example() -> str:
+    return "{log: [0.00001, 0.001]}"
+
+
+def _dimension(where: str, key: str, form: Any) -> Dimension:
+    if key.partition(".")[0] not in ("model", "data") or "." not in key:
+        raise InputError(
+            f"{where}: write the option as on the command line, model.<option> or data.<option>."
+        )
+    if key.replace(".init_args.", ".") in _SET_BY_THE_SEARCH:
+        raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[key]}. Delete the line.")
+    if not isinstance(form, dict) or len(form) != 1:
+        raise InputError(f"{where}: write {_FORMS}, not `{form}`.")
+    ((kind, values),) = form.items()
+    if kind not in ("log", "linear", "integer", "choice"):
+        raise InputError(f"{where}: there is no `{kind}`; write {_FORMS}.")
+    if not isinstance(values, list) or len(values) < 2:
+        raise InputError(f"{where}: `{kind}` needs a list of at least two values, not `{values}`.")
+    return _choice(where, values) if kind == "choice" else _range(where, kind, values)
+
+
+def _choice(where: str, values: list[Any]) -> Choice:
+    values = [_number_if_it_is_one(value) for value in values]
+    for position, value in enumerate(values):
+        if not (value is None or isinstance(value, (bool, int, float, str))):
+            raise InputError(
+                f"{where}: `{value}` cannot be chosen; write numbers, words, true, false or null."
+            )
+        if value in Choice(tuple(values[:position])):
+            raise InputError(f"{where}: `{value}` is given twice. Give it once.")
+    return Choice(tuple(values))
+
+
+def _range(where: str, kind: str, values: list[Any]) -> Range:
+    ends = [_number_if_it_is_one(value) for value in values]
+    are_numbers = all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in ends)
+    if len(ends) != 2 or not are_numbers or not all(map(math.isfinite, ends)):
+        raise InputError(f"{where}: `{kind}` needs two numbers, the lowest and the highest, not `{values}`.")
+    low, high = ends
+    if low >= high:
+        raise InputError(f"{where}: the lowest value comes first, and `{low}` is not below `{high}`.")
+    if kind == "log" and low <= 0:
+        raise InputError(
+            f"{where}: a logarithmic range begins above 0, not at `{low}`; write linear instead."
+        )
+    if kind == "integer" and (low != int(low) or high != int(high)):
+        raise InputError(f"{where}: `integer` needs whole numbers, not `{values}`.")
+    return Range(low, high, is_log=kind == "log", is_integer=kind == "integer")
+
+
+def _number_if_it_is_one(value: Any) -> Any:
+    """Convert what YAML 1.1 reads as text although people mean a number, such as 1e-5."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,132 @@
+"""Search spaces: what is read, and what is refused with the line and the option."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pauc_lightning.cli import main
+from pauc_lightning.errors import InputError
+from pauc_lightning.tuning.space import FALLBACK, Choice, Range, read_space, space_of
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "configs/method").glob("*.search.yaml"))
+
+
+def test_the_four_forms(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "# A comment.\nmodel.a: {log: [1e-5, 1]}\nmodel.b: {linear: [0, 4]}\n"
+        "data.c: {integer: [3, 20]}\nmodel.d: {choice: [x, null, true, 1e-3]}\n"
+    )
+    space = read_space(path)
+    assert space.dimensions == {
+        "model.a": Range(1e-5, 1, is_log=True),
+        "model.b": Range(0, 4),
+        "data.c": Range(3, 20, is_integer=True),
+        "model.d": Choice(("x", None, True, 0.001)),
+    }
+    assert space.where("data.c") == f"{path}, line 4, `data.c`"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("omega: {linear: [0, 4]}", "model.<option>"),
+        ("model.omega: [0, 4]", "{log: [low, high]}"),
+        ("model.omega: {uniform: [0, 4]}", "no `uniform`"),
+        ("model.omega: {linear: [0, 4], log: [1, 2]}", "{log: [low, high]}"),
+        ("model.omega: {linear: [4, 0]}", "`4` is not below `0`"),
+        ("model.omega: {linear: [0, a]}", "two numbers"),
+        ("model.omega: {linear: [0, .inf]}", "two numbers"),
+        ("model.omega: {linear: [0, 1, 2]}", "two numbers"),
+        ("model.omega: {log: [0, 4]}", "begins above 0"),
+        ("model.omega: {integer: [0.5, 4]}", "whole numbers"),
+        ("model.omega: {choice: [1]}", "at least two"),
+        ("model.omega: {choice: [1, 1]}", "given twice"),
+        ("model.omega: {choice: [[1], 2]}", "cannot be chosen"),
+        ("model.max_fpr: {linear: [0.1, 0.3]}", "--region"),
+        ("data.seed: {integer: [0, 3]}", "--seeds"),
+    ],
+)
+def test_a_malformed_line_is_named(line: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(f"model.weight_decay: {{log: [1e-5, 1e-3]}}\n{line}\n")
+    with pytest.raises(InputError) as refused:
+        read_space(path)
+    key = line.partition(":")[0]
+    assert f"{path}, line 2, `{key}`" in str(refused.value)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "varies nothing"),
+        ("model.a: {log: [1, 2]}\nmodel.a: {log: [1, 3]}\n", "lines 1 and 2"),
+        ("model.a: {log: [1, 2}\n", "line 1"),
+        ("- a\n- b\n", "not settings"),
+    ],
+)
+def test_a_malformed_file_is_named(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_space(path)
+    assert str(path) in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_rounding_does_not_leave_the_range() -> None:
+    assert Range(0.12345, 0.2).rounded(0.12346) == 0.12345
+    assert Range(0.1, 0.12345).rounded(0.1234499) == 0.123
+    assert Range(1, 9, is_integer=True).rounded(3) == 3
+
+
+def test_what_lies_in_a_dimension() -> None:
+    assert 4 in Range(0, 4)
+    assert 4.5 not in Range(0, 4)
+    assert None not in Range(0, 4)
+    assert True not in Range(0, 4)
+    assert "auto" not in Range(0, 4)
+    assert 2.5 not in Range(0, 4, is_integer=True)
+    assert True in Choice((True, "a"))
+    assert 1 not in Choice((True, "a"))
+
+
+def test_own_files_come_first_and_methods_without_a_file_vary_the_two_settings_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert space_of("upauci").file == ROOT / "configs/method/upauci.search.yaml"
+    assert space_of("mine") is FALLBACK
+    assert list(FALLBACK.dimensions) == ["model.learning_rate", "model.weight_decay"]
+    own = Path("configs/method/upauci.search.yaml")
+    own.parent.mkdir(parents=True)
+    own.write_text("model.omega: {linear: [0, 1]}\n")
+    assert space_of("upauci").file == own
+    (tmp_path / "mine.search.yaml").write_text("model.omega: {linear: [0, 2]}\n")
+    assert space_of("other", [tmp_path / "mine.yaml"]).dimensions == {"model.omega": Range(0, 2)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_a_shipped_file_varies_options_of_its_method(file: Path) -> None:
+    """``pauc fit`` has these options for the method beside the file, and accepts the ends of the ranges."""
+    space, method = read_space(file), file.with_name(file.name.replace(".search", ""))
+    assert "model.weight_decay" in space.dimensions
+    ends = [
+        f"--{key}={dimension.values[-1] if isinstance(dimension, Choice) else dimension.high}"
+        for key, dimension in space.dimensions.items()
+    ]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as stopped:
+        main(
+            ["fit", "-c", str(ROOT / "configs/data/digits.yaml"), "-c", str(method), *ends, "--print_config"]
+        )
+    assert stopped.value.code == 0
+    settings = yaml.safe_load(printed.getvalue())["model"]["init_args"]
+    assert all(key.removeprefix("model.") in settings for key in space.dimensions)
