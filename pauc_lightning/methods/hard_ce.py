@@ -19,4 +19,4 @@ class HardCE(PartialAUCModule):
 
     def __init__(self, *, memory: float = default_of(HardCELoss, "memory"), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.objective = HardCELoss(self.region.max_fpr, self.region.min_tpr, memory=memory)
+        self.objective = HardCELoss(self.train_region.max_fpr, self.train_region.min_tpr, memory=memory)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.objectives import PartialAUCLoss
@@ -19,6 +21,7 @@ class PartialAUC(PartialAUCModule):
             "hinge" max(0, 1 - s), "exponential" exp(-s), "sigmoid" 1 / (1 + exp(s)), "squared" (1 - s)^2.
         score: Whether s is a difference of the network's outputs ("logit") or of their sigmoids ("sigmoid"); null means
             "sigmoid" for "squared", which needs it, and "logit" for the others.
+            With either, ``temperature`` divides the outputs first: on logits it makes the margin of 1 wider.
         memory: About how many scores beyond a threshold decide its value; more is smoother, fewer follow faster.
         kwargs: See the arguments shared by all methods.
     """
@@ -32,6 +35,12 @@ class PartialAUC(PartialAUCModule):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.objective = PartialAUCLoss(
-            self.region.max_fpr, self.region.min_tpr, surrogate=surrogate, score=score, memory=memory
+        region = self.train_region
+        self.objective = objective = PartialAUCLoss(
+            region.max_fpr, region.min_tpr, surrogate=surrogate, score=score, memory=memory
         )
+        self.score = objective.score
+
+    def objective_input(self, logits: Tensor) -> Tensor:
+        """Return logits / T, or their sigmoid."""
+        return logits / self.temperature if self.score == "logit" else super().objective_input(logits)

@@ -39,6 +39,27 @@ def test_settings_are_passed_on(tmp_path: Path) -> None:
     assert module.objective.get_submodule("selection.at_max_fpr").memory == 7.0
 
 
+def test_temperature_and_region_of_the_loss(tmp_path: Path) -> None:
+    """A hinge of logits / 2 over both negatives: the gaps of the four samples' logits, two of them above 2."""
+    module = train(
+        PartialAUC,
+        tmp_path,
+        max_fpr=0.5,
+        train_max_fpr=1.0,
+        surrogate="hinge",
+        temperature=2.0,
+        learning_rate=0.0,
+    )
+    logits = [math.log(f / (1 - f)) for f in (0.6, 0.8, 0.2, 0.3)]
+    losses = [max(0.0, 1 - (p - n) / 2) for p in logits[:2] for n in logits[2:]]
+    assert sum(loss == 0 for loss in losses) == 2
+    assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(sum(losses) / 4, rel=1e-5)
+    module = train(PartialAUC, tmp_path, max_fpr=0.5, surrogate="squared", temperature=2.0, learning_rate=0.0)
+    f_pos, f_neg = ([1 / (1 + math.exp(-z / 2)) for z in part] for part in (logits[:2], logits[3:]))
+    losses = [(1 - p + f_neg[0]) ** 2 for p in f_pos]
+    assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(sum(losses) / 2, rel=1e-5)
+
+
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
 @pytest.mark.parametrize("surrogate", ["squared", "sigmoid"])
 def test_a_bounded_surrogate_finds_the_best_direction(
