@@ -12,7 +12,9 @@ from pauc_lightning.methods.auc_m import AUCM
 from pauc_lightning.methods.auc_poly import AUCPoly
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.ce import CE
+from pauc_lightning.methods.hard_ce import HardCE
 from pauc_lightning.methods.mb import MB
+from pauc_lightning.methods.partial_auc import PartialAUC
 from pauc_lightning.methods.pauci import PAUCI
 from pauc_lightning.methods.sopa import SOPA
 from pauc_lightning.methods.sopa_s import SOPAS
@@ -29,5 +31,7 @@ __all__ = [
     "UPAUCI",
     "AUCExp",
     "AUCPoly",
+    "HardCE",
+    "PartialAUC",
     "PartialAUCModule",
 ]

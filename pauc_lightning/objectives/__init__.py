@@ -5,6 +5,8 @@
   gradient in ``minimax_fused``.
 - Means over pairs, with ``pairwise`` and ``surrogate``: ``mb``, ``sopa``, ``sopa_s``, ``agd_sbcd`` with
   ``inner_loops``, and ``auc_poly`` and ``auc_exp`` with ``auc_weighted``.
+- Means over the region that tracked thresholds select, with ``selected``, ``selection`` and ``threshold``:
+  ``partial_auc`` with ``pair_sums``, and ``hard_ce``.
 """
 
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss
@@ -13,8 +15,10 @@ from pauc_lightning.objectives.auc_m import AUCMLoss
 from pauc_lightning.objectives.auc_poly import AUCPolyLoss
 from pauc_lightning.objectives.base import Objective
 from pauc_lightning.objectives.ce import CELoss
+from pauc_lightning.objectives.hard_ce import HardCELoss
 from pauc_lightning.objectives.mb import MBLoss
 from pauc_lightning.objectives.minimax import MinimaxObjective
+from pauc_lightning.objectives.partial_auc import PartialAUCLoss
 from pauc_lightning.objectives.pauci import PAUCILoss
 from pauc_lightning.objectives.sopa import SOPALoss
 from pauc_lightning.objectives.sopa_s import SOPASLoss
@@ -26,10 +30,12 @@ __all__ = [
     "AUCMLoss",
     "AUCPolyLoss",
     "CELoss",
+    "HardCELoss",
     "MBLoss",
     "MinimaxObjective",
     "Objective",
     "PAUCILoss",
+    "PartialAUCLoss",
     "SOPALoss",
     "SOPASLoss",
     "UPAUCILoss",

@@ -34,8 +34,9 @@ class Objective(nn.Module, ABC):
         train_size: Number of training samples; needed by losses that keep a number per sample.
     """
 
-    takes: ClassVar[Literal["scores", "logits"]] = "scores"
-    """The input of the loss: scores (the sigmoid of the network's outputs), or the outputs themselves."""
+    takes: Literal["scores", "logits"] = "scores"
+    """The input of the loss: scores (the sigmoid of the network's outputs), or the outputs themselves. A loss
+    that leaves the choice to its user sets it in its constructor."""
 
     exchanges_scores: ClassVar[bool] = False
     """Whether the loss gathers the batches of all processes; such a loss does not use ``normalizer``."""

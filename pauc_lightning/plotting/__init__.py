@@ -1,12 +1,13 @@
 """Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here.
 
-``roc`` (curves with the region shaded), ``scores`` (their distribution), ``methods`` (the figure of a comparison) and
-``style`` (the common look).
+``roc`` (curves with the region shaded), ``scores`` (their distribution), ``methods`` (the figure of a comparison),
+``timing`` (the figure of a benchmark) and ``style`` (the common look).
 """
 
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
 from pauc_lightning.plotting.scores import plot_score_distribution
+from pauc_lightning.plotting.timing import plot_timing
 
 __all__ = [
     "MethodCurves",
@@ -15,4 +16,5 @@ __all__ = [
     "plot_roc",
     "plot_roc_curves",
     "plot_score_distribution",
+    "plot_timing",
 ]

@@ -71,7 +71,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "auc_poly": {**SHARED, "gamma": 1.0, "unweighted_epochs": 20},
     "ce": SHARED,
     "ce_cosine": {**SHARED, "schedule": "cosine"},
+    "hard_ce": {**SHARED, "memory": 20.0},
     "mb": {**SHARED, "surrogate": "squared"},
+    "partial_auc": {**SHARED, "surrogate": "logistic", "score": None, "memory": 20.0},
     "pauci": {**MINIMAX, "kappa": 2.0, "omega": 0.0},
     "sopa": {
         **SHARED,

@@ -49,6 +49,9 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "sopa-s-one-way": ("SOPAS", {"lambda_": 0.1}),
     "sopa-s-two-way": ("SOPAS", {"lambda_": 0.1, "tau": 0.3, "min_tpr": 0.5}),
     "agd-sbcd": ("AGDSBCD", {"max_fpr": 0.3, "inner_lr": 0.5, "first_loop": 4}),
+    "partial-auc-one-way": ("PartialAUC", {"max_fpr": 0.3}),
+    "partial-auc-two-way": ("PartialAUC", {"max_fpr": 0.3, "min_tpr": 0.5, "surrogate": "squared_hinge"}),
+    "hard-ce-two-way": ("HardCE", {"max_fpr": 0.3, "min_tpr": 0.5}),
     "auc-poly-two-way": ("AUCPoly", {"unweighted_epochs": 1, "min_tpr": 0.5}),
 }
 SETTINGS |= {name: (name, {}) for name in methods_besides(method for method, _ in SETTINGS.values())}
@@ -116,6 +119,8 @@ def test_two_processes_equal_one(name: str, two_processes: list[dict[str, dict[s
         ("sopa-two-way", ["s", "y", "s_outer"]),
         ("sopa-s-two-way", ["log_u", "log_w"]),
         ("agd-sbcd", ["lambda_", "lambda_mean"]),
+        ("partial-auc-two-way", ["selection.at_max_fpr.value", "selection.at_min_tpr.scale"]),
+        ("hard-ce-two-way", ["selection.at_max_fpr.scale", "selection.at_min_tpr.value"]),
     ],
 )
 def test_the_ten_steps_move_everything(name: str, keys: list[str]) -> None:

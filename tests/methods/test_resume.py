@@ -74,6 +74,8 @@ SETTINGS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "sopa": ("SOPA", {"min_tpr": 0.5}, [11, 22]),
     "sopa-s": ("SOPAS", {"min_tpr": 0.5}, [11, 22]),
     "agd-sbcd": ("AGDSBCD", {"first_loop": 4}, [10, 12, 22]),
+    "partial-auc": ("PartialAUC", {"min_tpr": 0.5, "surrogate": "exponential"}, [4, 11, 22]),
+    "hard-ce": ("HardCE", {}, [11, 22]),
     "auc-poly": ("AUCPoly", {"min_tpr": 0.5, "unweighted_epochs": 1}, [16, 20, 22]),
 }
 SETTINGS |= {

@@ -25,6 +25,8 @@ from pauc_lightning.methods import (
     UPAUCI,
     AUCExp,
     AUCPoly,
+    HardCE,
+    PartialAUC,
     PartialAUCModule,
 )
 
@@ -81,6 +83,9 @@ NAN, INF = float("nan"), float("inf")
         (AGDSBCD, {"threshold_lr": -1}),
         *[(method, {"gamma": value}) for method in (AUCPoly, AUCExp) for value in (0, NAN)],
         (AUCPoly, {"unweighted_epochs": 2.5}),
+        *[(method, {"memory": value}) for method in (HardCE, PartialAUC) for value in (0, NAN)],
+        (PartialAUC, {"surrogate": "cubic"}),
+        (PartialAUC, {"score": "probability"}),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else str(value)[:50],
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pauc_lightning import InputError, objectives
-from pauc_lightning.objectives import CELoss, Objective
+from pauc_lightning.objectives import CELoss, HardCELoss, Objective, PartialAUCLoss
 from pauc_lightning.region import Region
 
 LOSSES = [getattr(objectives, name) for name in objectives.__all__ if name.endswith("Loss")]
@@ -25,8 +25,8 @@ def build(loss: Any, max_fpr: float = 0.5, **settings: Any) -> Objective:
     return objective
 
 
-def test_there_are_ten() -> None:
-    assert len(LOSSES) == 10
+def test_there_are_twelve() -> None:
+    assert len(LOSSES) == 12
     assert all(issubclass(loss, Objective) for loss in LOSSES)
 
 
@@ -73,8 +73,10 @@ def test_docstrings_have_a_reference_and_advice(loss: type[Objective]) -> None:
         assert "https://" in text
 
 
-def test_cross_entropy_takes_logits_and_the_others_scores() -> None:
-    assert {loss for loss in LOSSES if loss.takes == "logits"} == {CELoss}
+def test_which_take_logits_unless_told_otherwise() -> None:
+    logits = {loss for loss in LOSSES if build(loss).takes == "logits"}
+    assert logits == {CELoss, HardCELoss, PartialAUCLoss}
+    assert all(build(loss).needs_unit_scores == (loss not in logits) for loss in LOSSES)
 
 
 def test_a_new_loss_writes_one_method() -> None:

@@ -25,7 +25,7 @@ from pauc_lightning.objectives.pairwise import (
 )
 from pauc_lightning.objectives.sopa import SOPALoss
 from pauc_lightning.objectives.sopa_s import SOPASLoss
-from pauc_lightning.objectives.surrogate import SURROGATES, SurrogateName, get_surrogate
+from pauc_lightning.objectives.surrogate import SURROGATES, AnySurrogateName, SurrogateName, get_surrogate
 
 TRAIN_SIZE = 16
 
@@ -91,14 +91,22 @@ def test_blocks_equal_the_table(
     assert not top.requires_grad
 
 
-@pytest.mark.parametrize("name", ["squared", "logistic"])
-def test_surrogates(name: SurrogateName) -> None:
-    """The derivative is the value's, large gaps do not overflow, and other names are refused."""
+@pytest.mark.parametrize("name", [*SURROGATES])
+def test_surrogates(name: AnySurrogateName) -> None:
+    """None increases up to a gap of 1, the derivative is the value's, and large gaps do not overflow."""
     surrogate = SURROGATES[name]
-    gaps = torch.linspace(-3, 3, 13, dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(surrogate.value(gaps).sum(), gaps)
+    gaps = torch.linspace(-3, 3, 60, dtype=torch.float64, requires_grad=True)
+    value = surrogate.value(gaps)
+    (slope,) = torch.autograd.grad(value.sum(), gaps)
     torch.testing.assert_close(surrogate.derivative(gaps.detach()), slope)
-    assert torch.isfinite(surrogate.value(torch.tensor([-1e4, 1e4]))).all()
+    rising = gaps[1:][value.diff() > 0]
+    assert len(rising) == 0 or (name == "squared" and rising.min() > 1)
+    if name != "exponential":  # its logarithm is used
+        assert torch.isfinite(surrogate.value(torch.tensor([-1e4, 1e4]))).all()
+
+
+def test_other_surrogates_are_refused() -> None:
+    """The published methods keep to the published ones."""
     with pytest.raises(InputError, match=r"`surrogate` must be one of squared, logistic, got 'hinge'"):
         get_surrogate("hinge")  # type: ignore[arg-type]
 
