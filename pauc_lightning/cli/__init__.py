@@ -4,7 +4,9 @@
 - Commands: ``app`` (fit, validate, test, predict), ``run_commands`` and ``predict`` (commands on a run),
   ``configs_command``, ``data`` with ``data_tables``. ``compare`` and ``benchmark`` live in packages of their own.
 - Settings: ``given``, ``configs``, ``settings``, ``continued``, ``run_config``.
-- Runs: ``runs``, ``run_logger``, ``wandb_run``, ``signals``, ``report``.
+- Runs: ``runs``, ``run_logger``, ``signals``, ``report``.
+- Dashboards: ``dashboards``, ``wandb_logger`` with ``wandb_run`` and ``wandb_files``, ``tensorboard_run``; ``labels``,
+  ``panels``, ``sent_steps``.
 - Parsers and their errors: ``parser``, ``plain_parser``, ``complaints``, ``suggestions``, ``nearest``, ``kinds``,
   ``type_words``.
 - Help pages: ``overview``, ``command_help``, ``options``, ``pages``.
