@@ -317,18 +317,6 @@ def test_users_own_backbone_by_its_path(tmp_path: Path, monkeypatch: pytest.Monk
     assert state["backbone.1.weight"].shape == (5, 64)
 
 
-def test_wandb_offline_gets_curves_and_the_same_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    wandb = pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    fit(ROOT / "configs/method/ce.yaml", "--trainer.max_epochs=1", "--wandb=offline", "--test_best=true")
-    wandb.finish()
-    (run_folder,) = Path("runs/DigitsLT-CE/version_0/wandb").glob("offline-run-*")
-    assert list(run_folder.glob("*.wandb"))
-    sent = {path.name.rsplit("_", 2)[0] for path in run_folder.rglob("*.png")}
-    assert {"test_roc", "test_scores"} <= sent
-    assert Path("runs/DigitsLT-CE/version_0/metrics.csv").is_file()
-
-
 def test_two_processes_through_the_command_line(tmp_path: Path) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pauc_lightning", "fit", "-c", str(DIGITS)]
@@ -339,10 +327,14 @@ def test_two_processes_through_the_command_line(tmp_path: Path) -> None:
         "--trainer.max_epochs=2",
         "--model.warmup_epochs=1",
     ]
+    command += ["--wandb=offline", "--tensorboard=true"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("UPAUCI on the test part of DigitsLT") == 1
-    assert len(list(tmp_path.glob("runs/*/version_*"))) == 1
+    (folder,) = tmp_path.glob("runs/*/version_*")
+    assert len(list(folder.glob("wandb/offline-run-*"))) == 1
+    assert not any(tmp_path.glob("wandb*"))
+    assert list(folder.glob("tensorboard/events.*"))
 
 
 def test_data_command_counts_parts(capsys: pytest.CaptureFixture[str]) -> None:

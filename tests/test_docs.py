@@ -44,7 +44,6 @@ SHORT = (
 ELSEWHERE = (
     "compare",
     "TimmModel",
-    "TensorBoardLogger",
     "loggers.yaml",
 )  # tested there, or need another package
 

@@ -3,12 +3,13 @@
 - A run's state: ``checkpoint`` with ``position``, ``start_validation``, ``preprocessing``, ``interruption`` (Ctrl-C and
   SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
-- Its results: ``figures`` with ``evaluation_scores``, ``predictions``.
+- Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``predictions``.
 """
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor
 from pauc_lightning.callbacks.figures import EvaluationFigures
+from pauc_lightning.callbacks.histograms import ScoreHistograms
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
 from pauc_lightning.callbacks.predictions import PredictionWriter
 from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
@@ -22,5 +23,6 @@ __all__ = [
     "PreprocessingKeeper",
     "RunCheckpoint",
     "RunInterrupted",
+    "ScoreHistograms",
     "StartValidation",
 ]

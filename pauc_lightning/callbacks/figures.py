@@ -1,4 +1,4 @@
-"""Figures of an evaluation, on disk and in W&B."""
+"""Figures of an evaluation, on disk, in W&B and in TensorBoard."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.loggers import WandbLogger
 from torch import Tensor
 
+from pauc_lightning.callbacks.boards import log_image, logged_at
 from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class EvaluationFigures(EvaluationScores):
     """Draw the ROC curve with the region shaded, and the distribution of the scores, after a test or a validation.
 
-    The files go to ``figures/`` in the run's directory. A W&B logger, if there is one, gets the same files.
+    The files go to ``figures/`` in the run's directory. W&B and TensorBoard loggers get the same images.
 
     Args:
         every_n_epochs: While training, draw after every so many epochs; 0 draws after test and validate only.
@@ -68,6 +68,5 @@ class EvaluationFigures(EvaluationScores):
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150, bbox_inches="tight")
         for logger in trainer.loggers:
-            if isinstance(logger, WandbLogger):
-                logger.log_image(f"figures/{path.stem}", [str(path)])
+            log_image(logger, f"figures/{path.stem}", path, logged_at(trainer))
         return path

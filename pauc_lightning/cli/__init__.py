@@ -5,7 +5,9 @@
   ``configs_command``, ``data`` with ``data_tables``. ``compare``, ``tune`` and ``benchmark`` live in packages of their
   own.
 - Settings: ``given``, ``configs``, ``settings``, ``continued``, ``run_config``.
-- Runs: ``runs``, ``run_logger``, ``wandb_run``, ``signals``, ``report``.
+- Runs: ``runs``, ``run_logger``, ``signals``, ``report``.
+- Dashboards: ``dashboards``, ``wandb_logger`` with ``wandb_run`` and ``wandb_files``, ``tensorboard_run``; ``labels``,
+  ``panels``, ``sent_steps``.
 - Parsers and their errors: ``parser``, ``plain_parser``, ``complaints``, ``suggestions``, ``nearest``, ``kinds``,
   ``type_words``.
 - Help pages: ``overview``, ``command_help``, ``options``, ``pages``.

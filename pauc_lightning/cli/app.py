@@ -27,11 +27,13 @@ from pauc_lightning.callbacks import (
     PreprocessingKeeper,
     RunCheckpoint,
     RunInterrupted,
+    ScoreHistograms,
     StartValidation,
 )
+from pauc_lightning.callbacks.boards import shows_media
 from pauc_lightning.callbacks.progress import RunProgress
 from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
-from pauc_lightning.cli import mistakes, report
+from pauc_lightning.cli import dashboards, mistakes, report
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.continued import changed_settings, check_model, describe_changes
 from pauc_lightning.cli.parser import PaucArgumentParser
@@ -109,6 +111,24 @@ class PaucCLI(LightningCLI):
             help="Log to Weights & Biases as well; offline writes to disk for a later `wandb sync`.",
         )
         parser.add_argument("--wandb_project", type=str, default="pauc-lightning", help="Project in W&B.")
+        parser.add_argument(
+            "--wandb_group",
+            type=str | None,
+            default=None,
+            help="Group in W&B; if left out, <data>/<method>/<region>, so that seeds are together.",
+        )
+        parser.add_argument(
+            "--wandb_job_type",
+            type=str | None,
+            default=None,
+            help="Kind of run in W&B; if left out, the command.",
+        )
+        parser.add_argument(
+            "--tensorboard",
+            type=bool,
+            default=False,
+            help="Log to TensorBoard as well, in the run's directory.",
+        )
         parser.add_lightning_class_args(RunCheckpoint, "checkpoint")
         parser.add_lightning_class_args(EvaluationFigures, "figures")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
@@ -150,11 +170,15 @@ class PaucCLI(LightningCLI):
         """Warn of settings that change in the middle of a run, as it then no longer continues exactly."""
         if not run.config.is_file() or not is_main_process():
             return
-        parser = self._parser(str(self.config["subcommand"]))
-        now = yaml.safe_load(parser.dump(self._subcommand_config(), skip_none=False, skip_validation=True))
-        changes = changed_settings(read_config(run.config), now)
+        changes = changed_settings(read_config(run.config), self._settings())
         if changes:
             print(f"warning: {describe_changes(changes)}", file=sys.stderr)
+
+    def _settings(self) -> dict[str, Any]:
+        """The command's settings as plain values."""
+        parser = self._parser(str(self.config["subcommand"]))
+        text = parser.dump(self._subcommand_config(), skip_none=False, skip_validation=True)
+        return dict(yaml.safe_load(text))
 
     def _subcommand_config(self) -> Namespace:
         subcommand = self.config.get("subcommand")
@@ -182,6 +206,8 @@ class PaucCLI(LightningCLI):
         if given is not False:
             others = [] if given in (None, True) else given if isinstance(given, list) else [given]
             kwargs["logger"] = [*self._loggers(), *others]
+            if any(map(shows_media, kwargs["logger"])):
+                self.trainer_defaults["callbacks"].append(ScoreHistograms())
         callbacks = trainer.get("callbacks") or []
         callbacks = callbacks if isinstance(callbacks, list) else [callbacks]
         is_shown = trainer.get("enable_progress_bar") is not False and not trainer.get("barebones")
@@ -198,18 +224,26 @@ class PaucCLI(LightningCLI):
 
     def _loggers(self) -> list[Logger]:
         config = self._subcommand_config()
-        is_off = config.wandb == "off"
-        if self.subcommand == "predict" and is_off and os.path.isabs(config.predictions.filename):
+        has_dashboards = dashboards.are_asked_for(config)
+        if self.subcommand == "predict" and not has_dashboards and os.path.isabs(config.predictions.filename):
             return []  # the scores go elsewhere, so the run may be read-only
         name = config.run_name or f"{type(self.datamodule).__name__}-{type(self.model).__name__}"
         own = run_logger(config, str(self.subcommand), name, self._first_step)
-        if is_off:
+        if not has_dashboards:
             return [own]
-        from pauc_lightning.cli.wandb_run import wandb_logger  # imports W&B
-
-        directory = Path(own.log_dir)
-        offline = config.wandb == "offline"
-        return [own, wandb_logger(directory, f"{name}-{directory.name}", config.wandb_project, offline)]
+        directory, settings = Path(own.log_dir), self._settings()
+        return [
+            own,
+            *dashboards.dashboard_loggers(
+                str(self.subcommand),
+                config,
+                self.model,
+                self.datamodule,
+                directory,
+                self._first_step,
+                settings,
+            ),
+        ]
 
     # ------------------------------------------------------------------ the stages and their reports
 

@@ -73,12 +73,15 @@ _FIT_GROUPS: Mapping[str, Sequence[str]] = {
         *("run_dir", "run_name", "test_best", "checkpoint.monitor", "checkpoint.every_n_train_steps"),
         "figures.every_n_epochs",
     ),
-    "Logging": ("wandb", "wandb_project", "trainer.log_every_n_steps", "trainer.enable_progress_bar"),
+    "Logging": (
+        *("wandb", "wandb_project", "wandb_group", "tensorboard"),
+        *("trainer.log_every_n_steps", "trainer.enable_progress_bar"),
+    ),
 }
 _EVALUATION_GROUPS: Mapping[str, Sequence[str]] = {
     "Model and data": ("ckpt_path", "model.regions", "data.eval_batch_size", "data.num_workers"),
     "Hardware": _HARDWARE,
-    "Logging": ("wandb", "wandb_project", "trainer.enable_progress_bar"),
+    "Logging": ("wandb", "wandb_project", "tensorboard", "trainer.enable_progress_bar"),
 }
 
 
@@ -124,7 +127,7 @@ PAGES = {
         {
             "Training": ("trainer.max_epochs", "trainer.max_steps", "trainer.max_time", *_HARDWARE),
             "Run": ("test_best", "checkpoint.every_n_train_steps", "figures.every_n_epochs"),
-            "Logging": ("wandb", "wandb_project", "trainer.enable_progress_bar"),
+            "Logging": ("wandb", "wandb_project", "tensorboard", "trainer.enable_progress_bar"),
         },
     ),
     "test": CommandPage(

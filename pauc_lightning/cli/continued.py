@@ -10,7 +10,8 @@ from pauc_lightning.cli.settings import LINKED_FROM_DATA
 from pauc_lightning.errors import InputError
 
 _WITHOUT_EFFECT = (
-    *("config", "ckpt_path", "run_dir", "run_name", "test_best", "wandb", "wandb_project", "weights_only"),
+    *("config", "ckpt_path", "run_dir", "run_name", "test_best", "weights_only"),
+    *("wandb", "wandb_project", "wandb_group", "wandb_job_type", "tensorboard"),
     *("checkpoint", "figures", "predictions"),
     *(
         "trainer.max_epochs",

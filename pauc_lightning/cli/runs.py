@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from filelock import FileLock, Timeout
 from pauc_lightning.errors import InputError
 
 _LOCK = ".lock"
-_LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", _LOCK}
+_LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", "tensorboard", _LOCK}
 
 _LOCK_SECONDS = 10
 """Seconds to wait for the lock: the workers of a killed run hold it for up to 5 s more."""
@@ -143,7 +144,7 @@ def release(path: Path) -> None:
     if not path.is_dir() or {child.name for child in path.iterdir()} - _LEFT_BY_A_REFUSED_RUN:
         return
     for child in path.iterdir():
-        child.unlink()
+        shutil.rmtree(child) if child.is_dir() else child.unlink()
     for folder in (path, path.parent, path.parent.parent):
         try:
             folder.rmdir()

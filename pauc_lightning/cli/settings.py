@@ -14,6 +14,7 @@ from pauc_lightning.errors import InputError
 
 _MOST_NAMES = 14
 _LONGEST_NAME = 200
+_LONGEST_IN_WANDB = 128
 _PROFILERS = ("simple", "advanced", "pytorch", "xla")
 
 LINKED_FROM_DATA = ("prior", "train_size", "input_shape")
@@ -83,6 +84,14 @@ def _check_names(config: Namespace) -> None:
             f"`run_name={name[:20]}...` has {len(os.fsencode(name))} bytes, more than {_LONGEST_NAME}: choose a "
             "shorter one."
         )
+
+    for option in ("wandb_project", "wandb_group", "wandb_job_type"):
+        value = config.get(option)
+        if value is not None and not 0 < len(value.strip()) <= _LONGEST_IN_WANDB:
+            raise InputError(
+                f"`{option}={value[:20]}` has {len(value)} characters, but W&B takes from 1 to {_LONGEST_IN_WANDB}: "
+                "choose another name, or leave it out."
+            )
 
 
 def _check_links(model: Namespace | None) -> None:

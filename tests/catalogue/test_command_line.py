@@ -148,7 +148,6 @@ CASES = {
         fit("--trainer.callbacks=3", "`3` is not a callback"),
         fit("--trainer.logger=TensorBordLogger", "Did you mean `TensorBoardLogger`?"),
         fit("--trainer.logger=TensorBoardLogger", "TensorBoardLogger needs `save_dir`"),
-        fit("--trainer.logger=TensorBoardLogger --trainer.logger.save_dir=x", "pip install", "tensorboard"),
         fit("--model=null", "no method is named"),
         fit("--data=null", "no data are named"),
         fit("--model.backbone=null", "No backbone is named", BACKBONES),
@@ -240,6 +239,8 @@ CASES = {
         fit("--ckpt_path=empty", "empty", "directory"),
         fit("--ckpt_path=mine.py", "mine.py", "not a checkpoint"),
         fit("--wandb=online", "wandb login", "--wandb=offline"),
+        fit("--wandb_group=", "wandb_group", "128"),
+        fit("--tensorboard=maybe", "--tensorboard=maybe", "true"),
     ),
     "compare": (
         pauc("compare", "-c"),
