@@ -33,6 +33,7 @@ from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import mistakes, report
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.continued import changed_settings, check_model, describe_changes
+from pauc_lightning.cli.no_profiler import NoProfiler
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.run_logger import continued_run, evaluated_run, run_logger
@@ -190,6 +191,8 @@ class PaucCLI(LightningCLI):
         plugins = plugins if isinstance(plugins, list) else [plugins]
         if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
             kwargs["plugins"] = [*plugins, AtomicCheckpointIO()]
+        if trainer.get("profiler") is None and not trainer.get("barebones"):
+            kwargs["profiler"] = NoProfiler()
         try:
             return super().instantiate_trainer(**kwargs)
         except (ValueError, TypeError, RuntimeError, ImportError) as error:

@@ -21,6 +21,7 @@ from pauc_lightning.methods.backbone import (
     logits_of,
     materialize,
 )
+from pauc_lightning.methods.log_values import log_values
 from pauc_lightning.methods.nonfinite import check_evaluated_scores
 from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.region import Region
@@ -111,8 +112,8 @@ class EvaluatedModule(LightningModule):
 
     def _log_metrics(self, part: str, metrics: MetricCollection) -> None:
         # The objects, not their values: Lightning then computes them over all ranks and resets them.
-        for name, metric in _named_metrics(metrics).items():
-            self.log(f"{part}/{name}", metric, prog_bar=name == "pauc")
+        named = {f"{part}/{name}": metric for name, metric in _named_metrics(metrics).items()}
+        log_values(self, named, prog_bar=f"{part}/pauc")
 
     # ------------------------------------------------------------------ checkpoints
 
