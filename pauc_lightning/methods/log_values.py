@@ -32,7 +32,7 @@ def _log_again(module: LightningModule, name: str, value: Tensor | Metric) -> bo
     if trainer is None or hook is None or trainer.barebones or module._fabric is not None:
         return False
     results, connector = trainer._results, trainer._logger_connector
-    if results is None or results.dataloader_idx is not None or connector.should_reset_tensors(hook):
+    if results is None or results.dataloader_idx is not None:
         return False
     key = f"{hook}.{name}"
     stored = results.get(key)
@@ -40,6 +40,8 @@ def _log_again(module: LightningModule, name: str, value: Tensor | Metric) -> bo
         return False
     if stored.is_tensor and stored.meta.on_epoch:
         return False  # its mean over the epoch needs the batch's size
+    if connector.should_reset_tensors(hook):  # the first value of this hook in an epoch
+        results.reset(metrics=False, fx=hook)
     results.update_metrics(key, value.detach() if isinstance(value, Tensor) else value, 1)
     connector._current_fx = hook
     return True
