@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
+import time
 import warnings
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,11 +13,12 @@ from typing import Any, Literal, get_args
 import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.strategies import DDPStrategy, SingleDeviceStrategy
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
+from pauc_lightning.arguments import check_number
 from pauc_lightning.callbacks import position
 from pauc_lightning.callbacks.position import Position
 from pauc_lightning.checkpoint_io import read_checkpoint
@@ -35,12 +38,17 @@ class RunCheckpoint(ModelCheckpoint):
     ``best.ckpt`` is written only when a validation ends with a better value than all before: it holds the model that
     was validated. NaN is never the best value.
 
+    With ``seconds_between_saves`` the files are written less often, and a better model waits in memory. The training
+    is the same; a run that is killed has an older ``last.ckpt``, from which it continues to the same result.
+
     Neither file refers to anything outside its directory, so the directory may be moved or copied.
 
     Args:
         monitor: Metric that decides which model is best.
         mode: Whether the largest ("max") or the smallest ("min") value is best.
         every_n_train_steps: Also write last.ckpt after every so many optimizer steps; null writes it once per epoch.
+        seconds_between_saves: Least number of seconds between two writes at the ends of epochs, for short epochs; 0
+            writes after every epoch. The end of the training and an interruption always write.
         dirpath: Directory of the checkpoints; null means <run>/checkpoints.
     """
 
@@ -49,6 +57,7 @@ class RunCheckpoint(ModelCheckpoint):
         monitor: str = "val/pauc",
         mode: Mode = "max",
         every_n_train_steps: int | None = None,
+        seconds_between_saves: float = 0.0,
         dirpath: str | None = None,
     ) -> None:
         if mode not in get_args(Mode):
@@ -57,6 +66,7 @@ class RunCheckpoint(ModelCheckpoint):
             raise InputError(
                 f"`every_n_train_steps` must be at least 1, got {every_n_train_steps!r}: write null for once per epoch."
             )
+        check_number("seconds_between_saves", seconds_between_saves, at_least=0)
         super().__init__(
             dirpath=dirpath,
             filename="best",
@@ -68,6 +78,10 @@ class RunCheckpoint(ModelCheckpoint):
         )
         self.monitor: str = monitor
         self.save_every_n_train_steps = every_n_train_steps
+        self.seconds_between_saves = seconds_between_saves
+        self._state_key = self._generate_state_key(monitor=monitor, mode=mode)
+        self._last_write = 0.0
+        self._held_best: dict[str, Any] | None = None
         self._is_training = False
         self._validated_at: int | None = None
         self._resumed_at: Position | None = None
@@ -79,7 +93,7 @@ class RunCheckpoint(ModelCheckpoint):
     @property
     def state_key(self) -> str:
         """The key of this callback's state in a checkpoint; without the interval, which may change on resuming."""
-        return self._generate_state_key(monitor=self.monitor, mode=self.mode)
+        return self._state_key  # Lightning asks for it in every hook
 
     # ------------------------------------------------------------------ when to save
 
@@ -95,6 +109,8 @@ class RunCheckpoint(ModelCheckpoint):
             position.begin_epoch_anew(trainer)
         self._resumed_at = None
         self._is_training = True
+        self._held_best = None
+        self._last_write = time.monotonic()
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Reset the count of the epoch's batches; Lightning does so later, and a signal may come in between."""
@@ -124,11 +140,16 @@ class RunCheckpoint(ModelCheckpoint):
         if trainer.strategy.reduce_boolean_decision(self._is_better(score)):
             self._set_best(os.path.join(str(self.dirpath), "best.ckpt"), score)
             self.best_is_start = not bool(getattr(pl_module, "objective_initialized", True))
-            self._save_checkpoint(trainer, self.best_model_path)
+            self._held_best = None
+            if self._is_time_to_write(trainer):
+                self._save_checkpoint(trainer, self.best_model_path)
+            else:
+                self._held_best = _copied(trainer._checkpoint_connector.dump_checkpoint(weights_only=False))
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the last state, after the epoch's validation."""
-        self._save_last(trainer)
+        if self._is_time_to_write(trainer):
+            self._save_last(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the last state, and warn if there is no best one."""
@@ -143,19 +164,22 @@ class RunCheckpoint(ModelCheckpoint):
             rank_zero_warn(f"There is no best.ckpt: {why}. The final state is {self.last_model_path}.")
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """Save the last state if the exception came between two optimizer steps, not within one.
+        """Save the last state if the exception came between two optimizer steps, not within one; the best in any case.
 
         Other processes may have stopped elsewhere, so nothing here waits for them, and only strategies that keep
         everything on rank 0 save.
         """
         was_training, self._is_training = self._is_training, False
-        if not (was_training and self._may_save(trainer) and position.is_between_steps(trainer)):
+        if not (was_training and self._may_save(trainer)):
             return
         if trainer.world_size > 1 and not isinstance(trainer.strategy, DDPStrategy):
             return
         if trainer.is_global_zero:
             try:
-                self._save_last(trainer, wait_for_others=False)
+                if position.is_between_steps(trainer):
+                    self._save_last(trainer, wait_for_others=False)
+                else:
+                    self._write_held_best(trainer, wait_for_others=False)
             except InputError as error:  # perhaps a full disk ended the run
                 rank_zero_warn(f"The state at the interruption is lost: {error}")
 
@@ -182,6 +206,7 @@ class RunCheckpoint(ModelCheckpoint):
     def _save_last(self, trainer: Trainer, wait_for_others: bool = True) -> None:
         if not self._may_save(trainer):
             return
+        self._write_held_best(trainer, wait_for_others)  # never later than a last.ckpt that knows its value
         here = position.current_position(trainer, self._validated_at)
         if here == self._saved_at:
             return
@@ -193,6 +218,28 @@ class RunCheckpoint(ModelCheckpoint):
             checkpoint = trainer._checkpoint_connector.dump_checkpoint(weights_only=False)
             trainer.strategy.save_checkpoint(checkpoint, self.last_model_path)
         self._saved_at = here
+        self._last_write = time.monotonic()
+
+    def _write_held_best(self, trainer: Trainer, wait_for_others: bool) -> None:
+        """Write the best model if it has been waiting in memory."""
+        held, self._held_best = self._held_best, None
+        if held is None:
+            return
+        trainer.strategy.save_checkpoint(held, self.best_model_path)  # on rank 0
+        if wait_for_others:
+            trainer.strategy.barrier("RunCheckpoint")
+        if trainer.is_global_zero:
+            for logger in trainer.loggers:
+                logger.after_save_checkpoint(self)
+
+    def _is_time_to_write(self, trainer: Trainer) -> bool:
+        """Whether files are to be written now; rank 0's clock decides for all ranks."""
+        if self.seconds_between_saves == 0 or not isinstance(
+            trainer.strategy, (SingleDeviceStrategy, DDPStrategy)
+        ):
+            return True  # other strategies may save from all ranks, so their state cannot wait
+        is_time = time.monotonic() - self._last_write >= self.seconds_between_saves
+        return bool(trainer.strategy.broadcast(is_time))
 
     @staticmethod
     def _may_save(trainer: Trainer) -> bool:
@@ -274,6 +321,24 @@ class RunCheckpoint(ModelCheckpoint):
                 if score is not None and torch.isfinite(score):
                     return torch.as_tensor(score).cpu()
         return None
+
+
+def _copied(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy in main memory, which later steps do not change."""
+    elsewhere: dict[int, Tensor] = {}
+
+    def find(value: Any) -> None:
+        if isinstance(value, Tensor) and value.device.type != "cpu":
+            elsewhere[id(value)] = value.detach().cpu()
+        elif isinstance(value, dict):
+            for entry in value.values():
+                find(entry)
+        elif isinstance(value, (list, tuple)):
+            for entry in value:
+                find(entry)
+
+    find(checkpoint)
+    return copy.deepcopy(checkpoint, dict(elsewhere))
 
 
 def _log_everything_before(trainer: Trainer) -> None:

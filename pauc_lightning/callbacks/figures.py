@@ -24,15 +24,17 @@ class EvaluationFigures(EvaluationScores):
 
     Args:
         every_n_epochs: While training, draw after every so many epochs; 0 draws after test and validate only.
+        after_evaluation: Whether to draw after test and validate.
     """
 
-    def __init__(self, every_n_epochs: int = 10) -> None:
+    def __init__(self, every_n_epochs: int = 10, after_evaluation: bool = True) -> None:
         super().__init__()
         if every_n_epochs < 0:
             raise InputError(
                 f"`every_n_epochs` must not be negative, got {every_n_epochs!r}: write 0 for no figures while training."
             )
         self.every_n_epochs = every_n_epochs
+        self.after_evaluation = after_evaluation
         self.paths: list[Path] = []
 
     def wants(self, trainer: Trainer, part: str) -> bool:
@@ -40,7 +42,7 @@ class EvaluationFigures(EvaluationScores):
         if trainer.sanity_checking:
             return False
         if trainer.state.fn != "fit":
-            return True
+            return self.after_evaluation
         return self.every_n_epochs > 0 and (trainer.current_epoch + 1) % self.every_n_epochs == 0
 
     def on_scores(

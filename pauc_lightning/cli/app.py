@@ -36,6 +36,8 @@ from pauc_lightning.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pauc_lightning.cli import dashboards, mistakes, report
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.continued import changed_settings, check_model, describe_changes
+from pauc_lightning.cli.no_profiler import NoProfiler
+from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.run_logger import continued_run, evaluated_run, run_logger
@@ -46,6 +48,11 @@ from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
+
+_PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
+"""The parsers built so far, by command and stage: parsing leaves nothing in them that the next parsing does not replace."""
+
+_PARSED_BEFORE = ParsedBefore()
 
 
 class PaucCLI(LightningCLI):
@@ -86,6 +93,15 @@ class PaucCLI(LightningCLI):
     def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static in Lightning, but only called on self
         """Only the requested stage: building the parsers of all four takes three times as long."""
         return {self._stage: LightningCLI.subcommands()[self._stage]}
+
+    def setup_parser(self, *args: Any, **kwargs: Any) -> None:
+        """Build the parser of the command, or take the one that an earlier run in this process has built."""
+        known = _PARSERS.get((self._command, self._stage))
+        if known is None:
+            super().setup_parser(*args, **kwargs)
+            known = self.parser, self._subcommand_parsers, self._subcommand_method_arguments
+            _PARSERS[self._command, self._stage] = known
+        self.parser, self._subcommand_parsers, self._subcommand_method_arguments = known
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add this project's options, and link arguments of the model to attributes of the data."""
@@ -144,7 +160,14 @@ class PaucCLI(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse, and refuse settings that cannot work before anything is built or written."""
-        super().parse_arguments(parser, args)
+        known = _PARSED_BEFORE.find(args)
+        if known is None:
+            super().parse_arguments(parser, args)
+            _PARSED_BEFORE.remember(args, self.config)
+        else:
+            self.config = known
+            for one in (parser, *self._subcommand_parsers.values()):
+                one.remember_given(args)  # for the error messages
         if self.config.get("subcommand"):
             check_settings(str(self.config["subcommand"]), self._subcommand_config())
 
@@ -190,6 +213,14 @@ class PaucCLI(LightningCLI):
         model = self._subcommand_config().get("model")
         return {} if model is None else dict(model.clone().as_dict())
 
+    def _dump_config(self) -> None:
+        """Keep the settings for the hyperparameters in checkpoints, as Lightning does, but do not check them again."""
+        if not hasattr(self, "config_dump"):
+            text = self.parser.dump(
+                self.config, format="yaml", skip_link_targets=False, skip_none=False, skip_validation=True
+            )
+            self.config_dump = yaml.safe_load(text)[str(self.subcommand)]
+
     def instantiate_classes(self) -> None:
         """Build data, model and Trainer; a class that cannot be built counts as a user's mistake."""
         try:
@@ -217,6 +248,8 @@ class PaucCLI(LightningCLI):
         plugins = plugins if isinstance(plugins, list) else [plugins]
         if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
             kwargs["plugins"] = [*plugins, AtomicCheckpointIO()]
+        if trainer.get("profiler") is None and not trainer.get("barebones"):
+            kwargs["profiler"] = NoProfiler()
         try:
             return super().instantiate_trainer(**kwargs)
         except (ValueError, TypeError, RuntimeError, ImportError) as error:

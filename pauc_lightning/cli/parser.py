@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from argparse import Action, _HelpAction
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from jsonargparse import Namespace
@@ -34,9 +35,13 @@ class PaucArgumentParser(LightningArgumentParser):
 
     def parse_args(self, args: Any = None, *more: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         """Parse, and remember the arguments for the error messages."""
-        self._given = list(args or ())
+        self.remember_given(args or ())
         namespace: Namespace = super().parse_args(args, *more, **kwargs)
         return namespace
+
+    def remember_given(self, args: Iterable[str]) -> None:
+        """Remember the arguments for the error messages."""
+        self._given = list(args)
 
     def get_defaults(self, *args: Any, **kwargs: Any) -> Namespace:
         """The defaults; those of a method are unknown until it is named, even if some of its settings come before.

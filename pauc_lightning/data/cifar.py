@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from pauc_lightning.data.download import Archive, fetch_and_unpack
+from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.published import Published, PublishedImages
 from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
@@ -79,6 +80,12 @@ class CIFAR10LT(PublishedImages):
             folder = fetch_and_unpack(archive, Path(self.root), original.base_folder)
         except InputError as error:
             raise InputError(f"{error} {self._other_source()}") from error
+        key = type(self), str(folder), *(file_state(path) for path in sorted(folder.iterdir()))
+        source, _ = read_once(key, lambda: self._read(archive, folder), lambda read: 60_000 * 3 * 32 * 32)
+        return source
+
+    def _read(self, archive: Archive, folder: Path) -> Source:
+        original = self.torchvision_class()
         try:  # checks the files' checksums
             train, test = (original(self.root, train=is_train) for is_train in (True, False))
         except (RuntimeError, OSError) as error:

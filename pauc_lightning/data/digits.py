@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.data.kept_sources import read_once
 from pauc_lightning.data.source import Source
 
 _MEAN, _STD = 4.9, 6.0  # of all pixels, whose values range from 0 to 16
@@ -35,6 +36,10 @@ class DigitsLT(LongTailDataModule):
 
     def load_source(self) -> Source:
         """The images as float32 of shape ``(1797, 1, 8, 8)``, scaled to about zero mean and unit variance."""
+        source, _ = read_once("digits", self._read, lambda read: 1797 * 64 * 4)
+        return source
+
+    def _read(self) -> Source:
         from sklearn.datasets import load_digits  # takes a second to import
 
         digits = load_digits()

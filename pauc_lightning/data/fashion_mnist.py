@@ -16,6 +16,7 @@ from pauc_lightning.arguments import check_path
 from pauc_lightning.data.download import Archive, fetch
 from pauc_lightning.data.idx import read_array, read_shape
 from pauc_lightning.data.images import ImageDataModule
+from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
 
@@ -72,7 +73,9 @@ class FashionMNISTLT(ImageDataModule):
         """All images in memory."""
         images = self.source.inputs
         assert isinstance(images, _IdxImages)
-        return images.read()
+        key = "idx", *(file_state(path) for path in images.paths)
+        read, _ = read_once(key, images.read, lambda read: read.nbytes)
+        return read
 
     def _find(self) -> list[Path]:
         """Paths of the four files, which are downloaded if necessary."""
@@ -96,7 +99,7 @@ class _IdxImages:
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+        self.paths = paths
         self._n = sum(_checked_shape(path, _IMAGE)[0] for path in paths)
 
     def __len__(self) -> int:
@@ -107,7 +110,7 @@ class _IdxImages:
 
     def read(self) -> Tensor:
         """All images, uint8 of shape ``(n, 1, height, width)``."""
-        return torch.from_numpy(np.concatenate([read_array(path) for path in self._paths])[:, None])
+        return torch.from_numpy(np.concatenate([read_array(path) for path in self.paths])[:, None])
 
 
 def _read_labels(path: Path) -> NDArray[np.int64]:

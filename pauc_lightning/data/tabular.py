@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.source import NewData, Source
 from pauc_lightning.data.table_encoding import CategoryColumn, TableEncoding
 from pauc_lightning.data.table_labels import UNKNOWN, Value, known_targets, label_classes, positive_classes
@@ -101,21 +102,33 @@ class TabularLT(LongTailDataModule):
     # ------------------------------------------------------------------ reading
 
     def load_source(self) -> Source:
-        """The encoded rows, float32 of shape ``(rows, inputs)``; :attr:`inputs` standardises them in place."""
+        """The encoded rows, float32 of shape ``(rows, inputs)``."""
+        settings = (
+            *(self.label, self.positive_values, self.ignore, self.id_column),
+            *(self.categorical, self.missing, self.missing_values),
+        )
+        key = (
+            type(self),
+            file_state(Path(self.path)),
+            repr(settings),
+        )  # 1 and True are equal, but not the same
+        read, self._is_shared = read_once(key, self._read, _n_bytes)
+        self._encoding, self._ids = read.encoding, read.ids
+        return read.source
+
+    def _read(self) -> _Read:
         table = read_table("path", Path(self.path), () if self.id_column is None else (self.id_column,))
         self._check_names(table.columns.tolist())
         labels, values = label_classes(table[self.label], self.label, self.path)
         positive_classes(values, self.positive_values, self.label)  # fails before the inputs are encoded
-        self._ids = None if self.id_column is None else _identifiers(table[self.id_column])
+        ids = None if self.id_column is None else _identifiers(table[self.id_column])
         no_inputs = [self.label, *self.ignore, *([] if self.id_column is None else [self.id_column])]
         table = table.drop(columns=no_inputs)
         if table.shape[1] == 0:
             raise InputError(f"{self.path} has no input columns besides {few(no_inputs)}: add some.")
-        self._encoding = TableEncoding.of(
-            table, self.path, self.categorical, self.missing, self.missing_values
-        )
-        inputs = self._encoding.encode(table, self.path)
-        return Source(torch.from_numpy(inputs), labels, values)
+        encoding = TableEncoding.of(table, self.path, self.categorical, self.missing, self.missing_values)
+        inputs = encoding.encode(table, self.path)
+        return _Read(Source(torch.from_numpy(inputs), labels, values), encoding, ids)
 
     def _check_names(self, present: list[str]) -> None:
         for argument, names in (
@@ -170,10 +183,13 @@ class TabularLT(LongTailDataModule):
 
     @cached_property
     def inputs(self) -> Tensor:
-        """The standardised inputs of all rows, which replace the raw ones in memory; batches are slices of them."""
+        """The standardised inputs of all rows; batches are slices of them.
+
+        They replace the raw ones in memory, unless other runs of this process need those as well.
+        """
         raw = self.source.inputs
         assert isinstance(raw, Tensor)
-        return self.table_state.standardise_(raw)
+        return self.table_state.standardise_(raw.clone() if self._is_shared else raw)
 
     # ------------------------------------------------------------------ new data
 
@@ -218,6 +234,20 @@ class TabularLT(LongTailDataModule):
         if id_column != self.table_state.id_column:
             raise InputError(f"`id_column={id_column}` is not a column of {path}: choose one that it has.")
         rank_zero_info(f"{path} lacks the column {id_column!r}, so the predictions have row numbers only.")
+
+
+class _Read(NamedTuple):
+    """A table as it was read and encoded."""
+
+    source: Source
+    encoding: TableEncoding
+    ids: list[Any] | None
+
+
+def _n_bytes(read: _Read) -> int:
+    inputs = read.source.inputs
+    assert isinstance(inputs, Tensor)
+    return inputs.nbytes + read.source.labels.nbytes + 100 * len(read.ids or ())
 
 
 def _as_tuple(values: Values) -> tuple[Value, ...]:

@@ -20,6 +20,8 @@ _DEFAULTS = (
     "--trainer.enable_model_summary=false",
     "--trainer.enable_progress_bar=false",
     "--figures.every_n_epochs=0",
+    "--figures.after_evaluation=false",
+    "--checkpoint.seconds_between_saves=30",
 )
 """Options of every training that a user may override."""
 

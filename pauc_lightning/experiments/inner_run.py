@@ -10,6 +10,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pauc_lightning.data.kept_sources import KeptSources
+from pauc_lightning.experiments.frozen_heap import FrozenHeap
+
 RunPauc = Callable[[Sequence[str]], None]
 """The ``pauc`` command, called with its arguments."""
 
@@ -64,12 +67,16 @@ class RunStopped(KeyboardInterrupt):
 class InnerRuns:
     """Runs ``pauc`` commands silently in this process.
 
+    Data that several of them need are read once.
+
     Args:
         run_pauc: The ``pauc`` command.
     """
 
     def __init__(self, run_pauc: RunPauc) -> None:
         self._run_pauc = run_pauc
+        self._sources = KeptSources()
+        self._heap = FrozenHeap()
 
     def __call__(self, arguments: Sequence[str]) -> Said:
         """Run a command and return its output.
@@ -84,7 +91,7 @@ class InnerRuns:
         def said(more: str = "") -> Said:
             return Said(output.getvalue() + more, tuple(_for_users(caught)))
 
-        with _captured(output, caught):
+        with _captured(output, caught), self._sources.in_use():
             try:
                 self._run_pauc(arguments)
             except SystemExit as stopped:
@@ -102,6 +109,7 @@ class InnerRuns:
                 what = str(error).strip().partition("\n")[0]
                 reason = f"{type(error).__name__}: {what}" if what else type(error).__name__
                 raise RunFailed(reason, said(traceback.format_exc()), is_mistake=False) from error
+        self._heap.freeze()
         return said()
 
 

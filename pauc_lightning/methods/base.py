@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, get_args
 
 import torch
@@ -20,6 +21,7 @@ from pauc_lightning.methods.closed_form_start import TrainingScores, score_train
 from pauc_lightning.methods.evaluation import EvaluatedModule
 from pauc_lightning.methods.initial_weights import load_initial_weights
 from pauc_lightning.methods.length import check_epochs, check_schedule_ends, check_steps
+from pauc_lightning.methods.log_values import log_values
 from pauc_lightning.methods.optimizers import build_optimizer, check_optimizer
 from pauc_lightning.methods.ranking import Ranking
 from pauc_lightning.methods.schedule import Schedule, set_step_sizes
@@ -290,6 +292,9 @@ class PartialAUCModule(EvaluatedModule):
         self._log_training(step, batch_idx)
         return {"loss": step.loss, "scores": step.scores, "target": sample.target}
 
+    # Lightning inspects the signature for every batch, which takes ten times as long as reading it here.
+    training_step.__signature__ = inspect.signature(training_step)  # type: ignore[attr-defined]
+
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Stop at a loss or a gradient that is not finite, and clip the backbone's gradient, after each evaluation."""
         if self._step is not None:
@@ -345,13 +350,13 @@ class PartialAUCModule(EvaluatedModule):
         every: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]
         is_time = every > 0 and self.global_step % every == 0
         if is_time or batch_idx == 0 or self.trainer.is_last_batch:
-            self.log("train/loss", step.loss, prog_bar=True)
+            log_values(self, {"train/loss": step.loss}, prog_bar="train/loss")
         if not is_time:
             return
         if step.gradient_norm is not None:
-            self.log("train/gradient_norm", step.gradient_norm)
+            log_values(self, {"train/gradient_norm": step.gradient_norm})
         if not self.is_warming_up:
-            self.log_dict({f"train/{name}": value for name, value in self.diagnostics().items()})
+            log_values(self, {f"train/{name}": value for name, value in self.diagnostics().items()})
 
     def _prepare_objective(self) -> None:
         """Initialise the objective from the training set's scores, unless a checkpoint says that it has been done.

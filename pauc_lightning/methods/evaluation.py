@@ -20,6 +20,7 @@ from pauc_lightning.methods.backbone import (
     logits_of,
     materialize,
 )
+from pauc_lightning.methods.log_values import log_values
 from pauc_lightning.methods.nonfinite import check_evaluated_scores
 from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.region import Region
@@ -62,12 +63,22 @@ class EvaluatedModule(LightningModule):
         self.val_metrics = _build_metrics(region, regions)
         self.test_metrics = _build_metrics(region, regions)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; Lightning's name of the running hook without torch's search for parameters and modules.
+
+        Lightning sets it about sixty times in a training step, which took a tenth of the step of a linear network.
+        """
+        if name == "_current_fx_name":
+            self.__dict__[name] = value
+        else:
+            super().__setattr__(name, value)
+
     def forward(self, input: Tensor) -> Tensor:
         """Return logits of shape ``(B,)``."""
         return logits_of(self.backbone, input)
 
     def reported_regions(self) -> list[Region]:
-        """Return the regions whose partial AUC is logged in validation and test."""
+        """Return the regions whose partial AUC is logged in validation and test; that of :attr:`region` also as pauc."""
         return [metric.region for metric in _named_metrics(self.test_metrics).values()]
 
     # ------------------------------------------------------------------ validation, test, prediction
@@ -111,8 +122,9 @@ class EvaluatedModule(LightningModule):
 
     def _log_metrics(self, part: str, metrics: MetricCollection) -> None:
         # The objects, not their values: Lightning then computes them over all ranks and resets them.
-        for name, metric in _named_metrics(metrics).items():
-            self.log(f"{part}/{name}", metric, prog_bar=name == "pauc")
+        named = {f"{part}/{name}": metric for name, metric in _named_metrics(metrics).items()}
+        named[f"{part}/pauc"] = named[f"{part}/{self.region.name}"]  # one object, computed once
+        log_values(self, dict(sorted(named.items())), prog_bar=f"{part}/pauc")
 
     # ------------------------------------------------------------------ checkpoints
 
@@ -136,12 +148,11 @@ class EvaluatedModule(LightningModule):
 
 
 def _build_metrics(region: Region, regions: list[Region] | None) -> MetricCollection:
-    """Return a metric for the whole AUC, for the optimised region (also as ``pauc``), and for each further region."""
+    """Return a metric for the whole AUC, for the optimised region, and for each further region."""
     wanted = dict.fromkeys([Region(), region, *(PAPER_REGIONS if regions is None else regions)])
     metrics: dict[str, Metric | MetricCollection] = {  # the keys are module names, which have no dots
         one.name.replace(".", "_"): BinaryPartialAUC(one.max_fpr, one.min_tpr, one.min_fpr) for one in wanted
     }
-    metrics["pauc"] = BinaryPartialAUC(region.max_fpr, region.min_tpr)
     # One group: the regions differ in what they compute, not in what they store.
     return MetricCollection(metrics, compute_groups=[list(metrics)])
 
@@ -149,9 +160,9 @@ def _build_metrics(region: Region, regions: list[Region] | None) -> MetricCollec
 def _named_metrics(metrics: MetricCollection) -> dict[str, BinaryPartialAUC]:
     """Return the metrics by the names under which they are logged."""
     named = {}
-    for key, metric in metrics.items(copy_state=False):
+    for _, metric in metrics.items(copy_state=False):
         assert isinstance(metric, BinaryPartialAUC)
-        named[key if key == "pauc" else metric.region.name] = metric
+        named[metric.region.name] = metric
     return named
 
 

@@ -25,8 +25,10 @@ class Ranking(NamedTuple):
         """Return the ranking of finite scores; its AUC is NaN if a class is missing."""
         n_pos = int(target.sum())
         n_neg = len(target) - n_pos
-        auc = float(binary_partial_auc(scores, target)) if min(n_pos, n_neg) > 0 else math.nan
-        return cls(auc, n_pos, n_neg)
+        if min(n_pos, n_neg) == 0:
+            return cls(math.nan, n_pos, n_neg)
+        # The values have been checked, which takes as long as the AUC of a small batch.
+        return cls(float(binary_partial_auc(scores, target, validate_args=False)), n_pos, n_neg)
 
     @property
     def can_be_judged(self) -> bool:

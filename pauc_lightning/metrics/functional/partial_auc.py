@@ -424,9 +424,11 @@ def _cut_bins(
 
 def _ratio(credit: Fraction, cut: Iterable[Tie], window: Window, region: Region, scale: Scale) -> float:
     """Compute the partial AUC from the credit of all pairs, corrected for ties that the window's edges cut."""
-    area = credit - sum((tie.excess_credit(window) for tie in cut), Fraction(0))
+    area = credit
+    for tie in cut:
+        area -= tie.excess_credit(window)
     # This division is the only rounding, however large the integers are.
-    ratio = float(area / (window.kept * window.width))
+    ratio = area.numerator / (area.denominator * window.kept * window.width)
     return convert_partial_auc(ratio, "ratio", scale, region.max_fpr, region.min_tpr, region.min_fpr)
 
 
