@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import request
+from pauc_lightning.experiments.option_values import minutes
 from pauc_lightning.experiments.plan import Plan, Tuning
 
 BASELINE = "ce"
@@ -78,7 +79,7 @@ def parse(argv: Sequence[str]) -> AdviceRequest:
     )
     if len(plan.tasks) > 1:
         raise InputError("`pauc advise` looks at one data set and one backbone: leave out the other ones.")
-    return AdviceRequest(replace(plan, tuning=Tuning()), _minutes(own.minutes))
+    return AdviceRequest(replace(plan, tuning=Tuning()), minutes("--minutes", own.minutes))
 
 
 def _parser() -> PlainParser:
@@ -118,13 +119,3 @@ def _parser() -> PlainParser:
     add("--processes", default="1", metavar="N", help="trainings at a time, each in its own process")
     add("--threads", default="1", metavar="N", help="threads of one training")
     return parser
-
-
-def _minutes(text: str) -> float:
-    try:
-        minutes = float(text)
-    except ValueError:
-        minutes = 0.0
-    if not 0 < minutes < float("inf"):
-        raise InputError(f"`--minutes {text}`: give a number above 0.")
-    return minutes

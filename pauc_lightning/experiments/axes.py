@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pauc_lightning.cli.nearest import nearest
-from pauc_lightning.config_files import find_config, list_configs
+from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.option_values import method_config
 from pauc_lightning.experiments.variant import Variant, class_option, option_names, option_texts
 
 WARM_UP = "warmup"
@@ -50,10 +50,6 @@ def check_label(axis: str, label: str) -> None:
 
 def method_variant(label: str, settings: Any) -> Variant:
     """The config and the options of a method; without ``config``, the label is the name of the config."""
-    if Path(label).name != label:
-        raise InputError(
-            f"`--methods {label}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
-        )
     check_label("--methods", label)
     if label == WARM_UP:
         raise InputError(
@@ -83,19 +79,6 @@ def backbone_variant(label: str, settings: Any) -> Variant:
     if settings is None:
         return Variant(options=(class_option("model.backbone", label),))
     return _config_or_class("model.backbone", label, settings)
-
-
-def method_config(name: str, option: str = "--methods") -> Path:
-    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
-    try:
-        return find_config(f"method/{name}")
-    except InputError as error:
-        known = sorted(
-            {Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method"}
-        )
-        raise InputError(
-            f"`{option} {name}`: no such method.{nearest(name, known)} Known: {', '.join(known)}."
-        ) from error
 
 
 def check_names(options: Sequence[str], owner: str = "") -> None:

@@ -71,8 +71,8 @@ def print_config_arguments(plan: Plan, cell: Cell, common: Path | None = None) -
     return ["fit", *_settings(plan, cell, common), "--print_config"]
 
 
-def check_config(config: dict[str, Any]) -> None:
-    """Reject settings of ``pauc fit`` without data or a backbone, or with which a comparison cannot work."""
+def check_config(config: dict[str, Any], command: str = "pauc compare") -> None:
+    """Reject settings of ``pauc fit`` without data or a backbone, or with which many runs cannot work."""
     data = config.get("data")
     if not data:
         raise InputError(
@@ -80,14 +80,14 @@ def check_config(config: dict[str, Any]) -> None:
         )
     if "seed" not in data.get("init_args", {}):
         raise InputError(
-            f"{data.get('class_path')} has no argument `seed`, by which pauc compare changes the split: add one."
+            f"{data.get('class_path')} has no argument `seed`, by which {command} changes the split: add one."
         )
     if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
         raise InputError("No backbone was named: add one, for example `--model.backbone=MLPScorer`.")
     nodes = config["trainer"].get("num_nodes", 1)
     if nodes > 1:
         raise InputError(
-            f"`trainer.num_nodes={nodes}`: a run of a comparison stays on one machine. Several machines train several "
+            f"`trainer.num_nodes={nodes}`: one of many runs stays on one machine. Several machines train several "
             "runs, with --executor ray or slurm."
         )
 

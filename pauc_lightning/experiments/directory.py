@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from pauc_lightning.checkpoint_io import read_checkpoint
 from pauc_lightning.cli.configs import given_configs
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments import lock
 from pauc_lightning.experiments.axes import WARM_UP
 from pauc_lightning.experiments.cells import Cell, Run, WarmUp
 from pauc_lightning.experiments.note import Note, common_settings, read_json
@@ -28,8 +27,6 @@ _COMMON = "common.yaml"
 _TASKS = ("", "*/", "*/*/")
 """Cells lie directly in the directory, or below a data set or backbone, or below both."""
 _RUN = re.compile(r"(.+)-(?:auc|[ot]pauc_.+)-seed\d+")
-_LOCK_SECONDS = 10
-"""Seconds to wait for the lock: the data-loading workers of a killed process hold it for up to 5 s."""
 
 
 class ComparisonDirectory:
@@ -46,7 +43,6 @@ class ComparisonDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.note = Note(path)
-        self._lock = path / ".lock"
         self._new: list[Path] = []
 
     # ------------------------------------------------------------------ one process at a time
@@ -58,27 +54,8 @@ class ComparisonDirectory:
         Raises:
             InputError: If another process holds the directory, or it cannot be created.
         """
-        self._new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"`--out {self.path}` cannot be created ({error.strerror}): give another --out."
-            ) from error
-        lock = FileLock(self._lock)
-        try:
-            lock.acquire(timeout=_LOCK_SECONDS)
-        except Timeout:
-            raise InputError(
-                f"`--out {self.path}` is in use by another `pauc compare`: wait until it has ended, or give "
-                "another --out."
-            ) from None
-        except (OSError, NotImplementedError):
-            pass  # no locks on this file system, or it is read-only, which the first write reports
-        try:
+        with lock.held(self.path, "`pauc compare`") as self._new:
             yield
-        finally:
-            lock.release()
 
     # ------------------------------------------------------------------ settings
 
@@ -111,7 +88,7 @@ class ComparisonDirectory:
             (self.path / name).unlink(missing_ok=True)
         if self._new:  # nobody else uses a directory that did not exist
             with contextlib.suppress(OSError):  # Windows keeps a file that is open
-                self._lock.unlink(missing_ok=True)
+                (self.path / lock.NAME).unlink(missing_ok=True)
         for folder in self._new:
             if any(folder.iterdir()):
                 return

@@ -6,7 +6,6 @@ Nothing slow is imported here, so that ``pauc compare --help`` answers at once.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,17 +26,23 @@ from pauc_lightning.experiments.axes import (
     warm_up_variant,
 )
 from pauc_lightning.experiments.experiment_file import CompareSection, read_experiment
+from pauc_lightning.experiments.option_values import (
+    EXECUTORS,
+    LARGEST_SEED,
+    check_misspelled,
+    check_repeats,
+    executor_kind,
+    region,
+    whole_number,
+)
 from pauc_lightning.experiments.plan import Plan, Tuning
 from pauc_lightning.experiments.variant import Variant, option_names, option_texts, split_option
-from pauc_lightning.region import Region
 
-LARGEST_SEED = 2**32 - 1
 _METHODS = ("ce", "pauci", "upauci")
 _REGIONS = ("0.3",)
 _SEEDS = ("0", "1", "2")
 _WARMUP_EPOCHS, _EPOCHS, _THREADS = "10", "20", "1"
 _OUT = "runs/compare"
-_EXECUTORS = ("process", "processes", "ray", "slurm")
 
 DESCRIPTION = """\
 Train methods from the same cross-entropy warm-up, for each region and seed, and
@@ -72,8 +77,9 @@ def parse(argv: Sequence[str]) -> Plan:
     """
     parser = _parser()
     arguments, extra = parser.parse_known_args(argv)
-    _check_extra(
-        extra, own=[name.lstrip("-") for action in parser._actions for name in action.option_strings]
+    check_names(extra)
+    check_misspelled(
+        extra, [name.lstrip("-") for action in parser._actions for name in action.option_strings]
     )
     found = read_experiment(arguments.config)
     experiment, section = found if found else (None, CompareSection(Path(), {}))
@@ -86,11 +92,11 @@ def parse(argv: Sequence[str]) -> Plan:
     for words in arguments.only_for:
         _add_options(axes, words)
     option, texts = _given("regions", arguments.regions, section, _REGIONS)
-    regions = [_region(option, text) for text in texts]
-    _without_repeats(option, texts, [region.name for region in regions])
+    regions = [region(option, text) for text in texts]
+    check_repeats(option, texts, [found.name for found in regions])
     option, texts = _given("seeds", arguments.seeds, section, _SEEDS)
-    seeds = [_whole_number(option, text, 0, LARGEST_SEED) for text in texts]
-    _without_repeats(option, texts, seeds)
+    seeds = [whole_number(option, text, 0, LARGEST_SEED) for text in texts]
+    check_repeats(option, texts, seeds)
     default_out = _OUT if experiment is None else f"runs/{experiment.path.stem}"
     executor, processes = _executor(arguments)
     return Plan(
@@ -179,7 +185,7 @@ def _parser() -> PlainParser:
     add("--out", metavar="DIR", help=f"directory for all runs (default: {_OUT})")
     add("--processes", metavar="N", help="trainings at a time, each in its own process (default: 1)")
     add("--threads", metavar="N", help=f"threads of one training (default: {_THREADS})")
-    add("--executor", choices=_EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(_EXECUTORS)}")
+    add("--executor", choices=EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(EXECUTORS)}")
     add(
         "--executor_options",
         nargs="+",
@@ -203,7 +209,7 @@ def _axis(
     """The values of an axis: those named on the command line, else those of the file, else the default."""
     in_file = section.axis(name)
     labels = given or list(in_file) or list(default)
-    _without_repeats(f"--{name}", labels, labels)
+    check_repeats(f"--{name}", labels, labels)
     return {label: variant(label, in_file.get(label)) for label in labels}
 
 
@@ -271,8 +277,8 @@ def _given(
 def _number(name: str, given: str | None, section: CompareSection, default: str, least: int) -> int:
     in_file = section.text(name)
     if given is None and in_file is not None:
-        return _whole_number(f"{name}:", in_file, least)
-    return _whole_number(f"--{name}", default if given is None else given, least)
+        return whole_number(f"{name}:", in_file, least)
+    return whole_number(f"--{name}", default if given is None else given, least)
 
 
 def _tuning(given: str | None, section: CompareSection) -> Tuning | None:
@@ -284,12 +290,8 @@ def _tuning(given: str | None, section: CompareSection) -> Tuning | None:
 
 def _executor(arguments: argparse.Namespace) -> tuple[str, int]:
     given = arguments.processes
-    processes = None if given is None else _whole_number("--processes", given, 1)
-    kind = arguments.executor or ("process" if processes in (None, 1) else "processes")
-    if kind == "process" and processes not in (None, 1):
-        raise InputError(
-            f"`--executor process` trains one run at a time: leave out --processes {processes}, or the executor."
-        )
+    processes = None if given is None else whole_number("--processes", given, 1)
+    kind = executor_kind(arguments.executor, processes)
     return kind, processes or (1 if kind == "process" else n_cores())
 
 
@@ -306,49 +308,3 @@ def _executor_options(words: Sequence[str]) -> dict[str, Any]:
 def n_cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
-    check_names(extra)
-    for name in option_names(extra):
-        close = difflib.get_close_matches(
-            name, own, n=1, cutoff=0.75
-        )  # strict, as it may be an option of pauc fit
-        if close:
-            raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
-
-
-def _without_repeats(option: str, texts: Sequence[str], values: Sequence[object]) -> None:
-    for position, value in enumerate(values):
-        if value in values[:position]:
-            first = texts[list(values).index(value)]
-            same = "" if first == texts[position] else f", which is the same as {first},"
-            raise InputError(
-                f"`{option} {' '.join(texts)}`: {texts[position]}{same} is given twice. Give it once."
-            )
-
-
-def _whole_number(option: str, text: str, least: int, most: int | None = None) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least or (most is not None and number > most):
-        upper = "" if most is None else f" and at most {most}"
-        raise InputError(f"`{option} {text}`: give a whole number that is at least {least}{upper}.")
-    return number
-
-
-def _region(option: str, text: str) -> Region:
-    try:
-        rates = [float(part) for part in text.split(",")]
-    except ValueError:
-        rates = []
-    if len(rates) not in (1, 2):
-        raise InputError(
-            f"`{option} {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
-        )
-    try:
-        return Region(*rates)
-    except InputError as error:
-        raise InputError(f"`{option} {text}`: {error}") from error

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pauc_lightning.config_files import name_of_config
-from pauc_lightning.tuning.request import TuneRequest, method_config
+from pauc_lightning.experiments.option_values import method_config
+from pauc_lightning.tuning.request import TuneRequest
 from pauc_lightning.tuning.space import Value
 
 _FIRST = ("--trainer.devices=1",)

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments import lock
 from pauc_lightning.experiments.outcome import Record
 from pauc_lightning.files import write_text
 from pauc_lightning.tuning.record import read_record
@@ -21,8 +20,6 @@ from pauc_lightning.tuning.space import Space
 from pauc_lightning.tuning.trial import Trial, TrialRun
 
 _LAST = Path("checkpoints/last.ckpt")
-_LOCK_SECONDS = 10
-"""Seconds to wait for the lock: the data-loading workers of a killed process hold it for up to 5 s."""
 
 
 class TuningDirectory:
@@ -50,29 +47,8 @@ class TuningDirectory:
         Raises:
             InputError: If another process holds the directory, or it cannot be created.
         """
-        nearest = next((folder for folder in (self.path, *self.path.parents) if folder.exists()), Path())
-        if not nearest.is_dir():
-            raise InputError(f"`--out {self.path}`: {nearest} is a file. Give the name of a directory.")
-        self._new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"`--out {self.path}` cannot be created ({error.strerror}): give another --out."
-            ) from error
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=_LOCK_SECONDS)
-        except Timeout:
-            raise InputError(
-                f"`--out {self.path}` is in use by another search: wait until it has ended, or give another --out."
-            ) from None
-        except (OSError, NotImplementedError):
-            pass  # no locks on this file system, or it is read-only, which the first write reports
-        try:
+        with lock.held(self.path, "search") as self._new:
             yield
-        finally:
-            lock.release()
 
     def withdraw(self) -> None:
         """Leave the file system as it was before, because the first training rejected the request."""

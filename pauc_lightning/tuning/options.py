@@ -6,20 +6,27 @@ Nothing slow is imported here, so that ``pauc tune --help`` answers at once.
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
-from pauc_lightning.region import Region
-from pauc_lightning.tuning.request import TuneRequest, method_config
+from pauc_lightning.experiments.option_values import (
+    EXECUTORS,
+    LARGEST_SEED,
+    check_misspelled,
+    check_repeats,
+    executor_kind,
+    method_config,
+    minutes,
+    region,
+    whole_number,
+)
+from pauc_lightning.experiments.variant import option_names
+from pauc_lightning.tuning.request import TuneRequest
 from pauc_lightning.tuning.space import space_of
-
-_LARGEST_SEED = 2**32 - 1
-_EXECUTORS = ("process", "processes", "ray", "slurm")
 
 DESCRIPTION = """\
 Search for the best settings of methods on the validation part, with the same number
@@ -94,39 +101,36 @@ def parse(argv: Sequence[str], command: str) -> Options:
     """
     parser = _parser()
     arguments, extra = parser.parse_known_args(argv)
-    _check_extra(
-        extra, own=[name.lstrip("-") for action in parser._actions for name in action.option_strings]
+    _check_names(extra)
+    check_misspelled(
+        extra, [name.lstrip("-") for action in parser._actions for name in action.option_strings]
     )
-    _without_repeats("--methods", arguments.methods)
+    check_repeats("--methods", arguments.methods)
     for method in (*arguments.methods, "ce"):
         space_of(method, (method_config(method),))
-    seeds = [_whole_number("--seeds", text, 0, _LARGEST_SEED) for text in arguments.seeds]
-    _without_repeats("--seeds", list(map(str, seeds)))
-    minutes = None if arguments.minutes is None else _minutes(arguments.minutes)
-    trials = arguments.trials or ("20" if minutes is None else None)
+    seeds = [whole_number("--seeds", text, 0, LARGEST_SEED) for text in arguments.seeds]
+    check_repeats("--seeds", list(map(str, seeds)))
+    limit = None if arguments.minutes is None else minutes("--minutes", arguments.minutes)
+    trials = arguments.trials or ("20" if limit is None else None)
     request = TuneRequest(
         configs=tuple(arguments.config),
         methods=tuple(arguments.methods),
         out=Path(arguments.out),
-        region=_region(arguments.region),
-        trials=None if trials is None else _whole_number("--trials", trials, 1),
-        seconds=None if minutes is None else 60 * minutes,
+        region=region("--region", arguments.region),
+        trials=None if trials is None else whole_number("--trials", trials, 1),
+        seconds=None if limit is None else 60 * limit,
         seeds=tuple(seeds),
-        warmup_epochs=_whole_number("--warmup_epochs", arguments.warmup_epochs, 0),
-        epochs=_whole_number("--epochs", arguments.epochs, 1),
+        warmup_epochs=whole_number("--warmup_epochs", arguments.warmup_epochs, 0),
+        epochs=whole_number("--epochs", arguments.epochs, 1),
         pruning=arguments.pruning,
-        search_seed=_whole_number("--search_seed", arguments.search_seed, 0),
+        search_seed=whole_number("--search_seed", arguments.search_seed, 0),
         options=tuple(extra),
         method_options=_method_options(arguments.only_for, arguments.methods),
-        threads=_whole_number("--threads", arguments.threads, 1),
+        threads=whole_number("--threads", arguments.threads, 1),
         command=command,
     )
-    processes = _whole_number("--processes", arguments.processes, 1)
-    kind = arguments.executor or ("process" if processes == 1 else "processes")
-    if kind == "process" and processes > 1:
-        raise InputError(
-            f"`--executor process` trains one run at a time: leave out --processes {processes}, or the executor."
-        )
+    processes = whole_number("--processes", arguments.processes, 1)
+    kind = executor_kind(arguments.executor, processes)
     return Options(request, kind, processes)
 
 
@@ -187,7 +191,7 @@ def _parser() -> PlainParser:
     add("--out", default="runs/tune", metavar="DIR", help="directory for all trials")
     add("--processes", default="1", metavar="N", help="trainings at a time, each in its own process")
     add("--threads", default="1", metavar="N", help="threads of one training")
-    add("--executor", choices=_EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(_EXECUTORS)}")
+    add("--executor", choices=EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(EXECUTORS)}")
     return parser
 
 
@@ -203,69 +207,16 @@ def _method_options(given: Sequence[Sequence[str]], methods: Sequence[str]) -> d
                 f"`--for {' '.join([method, *pairs])}`: write `--for {method} model.weight_decay=0.001`."
             )
         options = tuple(f"--{pair.removeprefix('--')}" for pair in pairs)
-        _check_extra(options, own=())
+        _check_names(options)
         found[method] = (*found.get(method, ()), *options)
     return found
 
 
-def _check_extra(extra: Sequence[str], own: Sequence[str]) -> None:
-    for name in _option_names(extra):
+def _check_names(extra: Sequence[str]) -> None:
+    for name in option_names(extra):
         # The beginning of such a name gets the same answer as the whole name.
         for taken, instead in _NOT_TO_BE_GIVEN.items():
             if taken.startswith(name) and taken.count(".") == name.count("."):
                 raise InputError(f"`--{name}` cannot be given to pauc tune: {instead}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
-        close = difflib.get_close_matches(
-            name, own, n=1, cutoff=0.75
-        )  # strict, as it may be an option of pauc fit
-        if close:
-            raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
-
-
-def _option_names(options: Sequence[str]) -> Iterator[str]:
-    for text in options:
-        if text.startswith("--"):
-            yield text[2:].split("=", 1)[0].rstrip("+").replace(".init_args.", ".")
-
-
-def _without_repeats(option: str, texts: Sequence[str]) -> None:
-    for position, text in enumerate(texts):
-        if text in texts[:position]:
-            raise InputError(f"`{option} {' '.join(texts)}`: {text} is given twice. Give it once.")
-
-
-def _whole_number(option: str, text: str, least: int, most: int | None = None) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least or (most is not None and number > most):
-        upper = "" if most is None else f" and at most {most}"
-        raise InputError(f"`{option} {text}`: give a whole number that is at least {least}{upper}.")
-    return number
-
-
-def _minutes(text: str) -> float:
-    try:
-        minutes = float(text)
-    except ValueError:
-        minutes = 0.0
-    if not 0 < minutes < float("inf"):
-        raise InputError(f"`--minutes {text}`: give a number above 0.")
-    return minutes
-
-
-def _region(text: str) -> Region:
-    try:
-        rates = [float(part) for part in text.split(",")]
-    except ValueError:
-        rates = []
-    if len(rates) not in (1, 2):
-        raise InputError(
-            f"`--region {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
-        )
-    try:
-        return Region(*rates)
-    except InputError as error:
-        raise InputError(f"`--region {text}`: {error}") from error

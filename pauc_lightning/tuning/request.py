@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from pauc_lightning.cli.nearest import nearest
-from pauc_lightning.config_files import find_config, list_configs
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.option_values import method_config
 from pauc_lightning.region import Region
 
 Pruning = Literal["median", "none"]
@@ -92,20 +91,3 @@ class TuneRequest:
     def options_of(self, method: str) -> tuple[str, ...]:
         """The options of a method's trainings, those of all first."""
         return (*self.options, *self.method_options.get(method, ()))
-
-
-def method_config(method: str) -> Path:
-    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
-    if Path(method).name != method:
-        raise InputError(
-            f"`--methods {method}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
-        )
-    try:
-        return find_config(f"method/{method}")
-    except InputError as error:
-        known = sorted(
-            {Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method"}
-        )
-        raise InputError(
-            f"`--methods {method}`: no such method.{nearest(method, known)} Known: {', '.join(known)}."
-        ) from error

@@ -13,6 +13,7 @@ import yaml
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.commands import check_config
 from pauc_lightning.experiments.executors.base import Ended, Executor, Job
 from pauc_lightning.experiments.live import Progress
 from pauc_lightning.files import write_text
@@ -190,7 +191,7 @@ class Search:
         if ended.failure is not None:
             raise InputError(ended.failure.reason)
         config = yaml.safe_load(ended.said.text)
-        _check_config(config)
+        check_config(config, "pauc tune")
         return {key: _lookup(config, key, space, method) for key in space.dimensions}
 
     def _warm_up(self) -> dict[int, Path]:
@@ -373,21 +374,6 @@ class Search:
 
 def _warm_up_title(seed: int) -> str:
     return f"warm-up, seed {seed}"
-
-
-def _check_config(config: dict[str, Any]) -> None:
-    """Reject settings of ``pauc fit`` without data or a backbone, or with data whose split cannot be changed."""
-    data = config.get("data")
-    if not data:
-        raise InputError(
-            "No data were named: add a config, for example `-c digits` (`pauc configs` lists them)."
-        )
-    if "seed" not in data.get("init_args", {}):
-        raise InputError(
-            f"{data.get('class_path')} has no argument `seed`, by which pauc tune changes the split: add one."
-        )
-    if not (config.get("model") or {}).get("init_args", {}).get("backbone"):
-        raise InputError("No backbone was named: add one, for example `--model.backbone=MLPScorer`.")
 
 
 def _lookup(config: dict[str, Any], key: str, space: Space, method: str) -> Value:
