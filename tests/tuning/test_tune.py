@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from matplotlib.figure import Figure
@@ -482,7 +483,9 @@ def check_figure(figure: Figure, result: TuneResult) -> None:
     """One panel for the order and one for the only option, per method; all values are there."""
     assert [ax.get_xlabel() for ax in figure.axes] == ["trial", "learning_rate"] * 2
     values = {trial.value for trial in result.methods["good"].trials}
-    drawn = {float(y) for points in figure.axes[1].collections for _, y in points.get_offsets()}  # type: ignore[union-attr]
+    drawn = {
+        y for points in figure.axes[1].collections for y in np.asarray(points.get_offsets())[:, 1].tolist()
+    }
     assert drawn == values
 
 
