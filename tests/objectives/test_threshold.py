@@ -31,7 +31,7 @@ def above(value: float) -> float:
     [(0.05, 8, 1 / 9), (0.01, 32, 1 / 33), (0.3, 5, 1 / 6), (0.05, 400, 20 / 401), (0.9, 12, 10 / 13)],
 )
 def test_the_selected_fraction_is_that_of_the_population(rate: float, size: int, batch_rate: float) -> None:
-    """Where the batch's own quantile is above ``batch_rate`` of the population on average, by theory and here."""
+    """Where ``batch_rate`` of the population exceeds the batch's own quantile on average, by theory and here."""
     generator = torch.Generator().manual_seed(0)
     threshold = TrackedThreshold(rate).double()
     tracked, own = [], []
