@@ -176,10 +176,7 @@ class PartialAUCModule(EvaluatedModule):
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Called once per batch with the objective's input, detached, before the first evaluation of the loss."""
 
-    def before_step(self, optimizer: Optimizer) -> None:
-        """Called before each of the method's steps; may set the full step sizes, which the schedule then scales."""
-
-    def after_step(self, sample: Sample) -> None:
+    def after_step(self, sample: Sample, optimizer: Optimizer) -> None:
         """Called after each of the method's steps, with the gradients of its last evaluation still in place."""
 
     def diagnostics(self) -> dict[str, Tensor]:
@@ -279,8 +276,6 @@ class PartialAUCModule(EvaluatedModule):
         if self.is_warming_up:
             assert isinstance(optimizers, list)
             optimizer, evaluate = optimizers[0], self._evaluate_cross_entropy
-        else:
-            self.before_step(optimizer.optimizer)
         set_step_sizes(optimizer.optimizer, self.schedule, self.warmup_epochs, self.trainer)
         self._step = step = Step(self, optimizer, evaluate, sample)
         try:
@@ -288,7 +283,7 @@ class PartialAUCModule(EvaluatedModule):
         finally:
             self._step = None  # it would keep the batch in memory
         if not self.is_warming_up:
-            self.after_step(sample)
+            self.after_step(sample, optimizer.optimizer)
         self._log_training(step, batch_idx)
         return {"loss": step.loss, "scores": step.scores, "target": sample.target}
 

@@ -96,24 +96,19 @@ class MinimaxMethod(PartialAUCModule):
                 {"params": self.parameters_to_train(), "weight_decay": self.weight_decay},
                 *self.objective.param_groups(lr=self.variable_lr, lr_ascent=self.ascent_lr),
             ],
-            lr=self.descent_lr,
+            lr=self.descent_lr if self.step_gauge is None else self.step_gauge.step_size,
             k=self.k,
             m=self.m,
             iota_descent=self.iota_descent,
             iota_ascent=self.iota_ascent,
         )
 
-    def before_step(self, optimizer: Optimizer) -> None:
-        """Use the step size that the gauge has measured so far."""
-        if self.step_gauge is not None:
-            self.descent_lr = self.step_gauge.step_size
-            network = optimizer.param_groups[0]
-            network["lr"] = network["initial_lr"] = self.descent_lr
-
-    def after_step(self, sample: Sample) -> None:
-        """Measure the first batches."""
+    def after_step(self, sample: Sample, optimizer: Optimizer) -> None:
+        """Measure the first batches; the schedule scales the new step size before the next step."""
         if self.step_gauge is not None and not self.step_gauge.is_done:
             self.step_gauge.measure(self, sample)
+            network = optimizer.param_groups[0]
+            network["lr"] = network["initial_lr"] = self.step_gauge.step_size
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:
         """Remember the batch for the diagnostics."""
@@ -134,7 +129,7 @@ class MinimaxMethod(PartialAUCModule):
             for label, level in (("q10", 0.1), ("median", 0.5), ("q90", 0.9))
         }
         means = {f"{name}_mean": values.mean() for name, values in classes.items() if len(values) > 0}
-        step_size = {} if self.step_gauge is None else {"descent_lr": torch.tensor(self.descent_lr)}
+        step_size = {} if self.step_gauge is None else {"descent_lr": torch.tensor(self.step_gauge.step_size)}
         return {**self.objective.variables(), **means, **distribution, **step_size}
 
     def suspicious_bounds(self) -> dict[str, Tensor]:

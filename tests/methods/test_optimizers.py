@@ -110,7 +110,8 @@ def test_a_step_of_adamw_by_hand(tmp_path: Path) -> None:
     g = net.weight.grad.clone()
     net.zero_grad()
     module = CE(backbone=net, optimizer="AdamW", learning_rate=0.01, weight_decay=0.5)
-    batches: Any = [Sample(x, y, torch.arange(8))]
+    rows: Any = [Sample(x, y, torch.arange(8))]
+    batches: Any = torch.utils.data.DataLoader(rows, batch_size=None)
     trainer(tmp_path, max_steps=1, callbacks=[]).fit(module, batches)
     torch.testing.assert_close(net.weight.detach(), start - 0.01 * 0.5 * start - 0.01 * g / (g.abs() + 1e-8))
 

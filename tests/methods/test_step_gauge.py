@@ -119,14 +119,16 @@ def test_inputs_in_other_units_lead_to_the_same_scores(tmp_path: Path) -> None:
 
 
 def spied(module: PAUCI, sizes: list[float]) -> PAUCI:
-    before = module.before_step
+    """Writes down the step sizes of the network."""
+    before = module.before_loss
 
-    def before_step(optimizer: Any) -> None:
-        before(optimizer)
+    def before_loss(*batch: Any) -> None:
+        before(*batch)
+        optimizer = module.trainer.optimizers[-1]
         assert isinstance(optimizer, ASGDA)
         sizes.append(optimizer.param_groups[0]["lr"])
 
-    module.before_step = before_step  # type: ignore[method-assign]
+    module.before_loss = before_loss  # type: ignore[method-assign]
     return module
 
 
@@ -145,6 +147,16 @@ def test_the_gauge_settles_after_the_first_batches_and_the_variables_keep_their_
     assert gauge.step_size == sizes[-1] == module.trainer.optimizers[1].param_groups[0]["lr"]
     assert module.trainer.optimizers[1].param_groups[1]["lr"] == 0.5
     assert float(module.trainer.callback_metrics["train/descent_lr"]) == pytest.approx(sizes[-1])
+
+
+def test_a_second_fit_goes_on_with_the_measured_step_size(tmp_path: Path) -> None:
+    module = PAUCI(backbone=small_net(), warmup_epochs=0)
+    fit(module, tmp_path, max_epochs=2)
+    assert module.step_gauge is not None
+    measured = module.step_gauge.step_size
+    sizes: list[float] = []
+    fit(spied(module, sizes), tmp_path, max_epochs=1)
+    assert sizes[0] == measured > 0
 
 
 def test_a_number_needs_no_gauge(tmp_path: Path) -> None:
