@@ -44,7 +44,6 @@ SHORT = (
 ELSEWHERE = (
     "compare",
     "TimmModel",
-    "loggers.yaml",
 )  # tested there, or need another package
 
 

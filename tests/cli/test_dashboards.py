@@ -20,7 +20,7 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from wandb_file import OfflineRun, offline_runs
 
-from pauc_lightning.cli import main, tensorboard_run
+from pauc_lightning.cli import main, tensorboard_run, wandb_run
 from pauc_lightning.cli.wandb_files import records
 
 SHORT = (
@@ -181,16 +181,19 @@ def test_a_killed_run_goes_on_in_both_without_a_point_twice(tmp_path: Path) -> N
     environment = {**clean, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-m", "pauc_lightning", *SHORT, *BOARDS, "--trainer.max_epochs=4"]
     command += ["--trainer.callbacks+=killer.Killer", "--figures.every_n_epochs=1"]
-    call = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
-    killed = subprocess.run(command, env={**environment, "DIE": "1"}, **call)  # type: ignore[call-overload]
-    assert killed.returncode == -9, killed.stderr[-3000:]
     run = tmp_path / "runs/DigitsLT-UPAUCI/version_0"
     resume = [sys.executable, "-m", "pauc_lightning", "resume", str(run)]
-    done = subprocess.run(resume, env=environment, **call)  # type: ignore[call-overload]
-    assert done.returncode == 0, done.stderr[-3000:]
+    for words, extra, status in ((command, {"DIE": "1"}, -9), (resume, {}, 0)):
+        # Not into a pipe: older releases of W&B leave a process that keeps it open.
+        with (tmp_path / "said.txt").open("w") as said:
+            done = subprocess.run(
+                words, cwd=tmp_path, env={**environment, **extra}, stdout=said, stderr=said, timeout=300
+            )
+        assert done.returncode == status, (tmp_path / "said.txt").read_text()[-3000:]
 
     first, second = offline_runs(run / "wandb")
-    assert first.curve("train/loss")[-1][0] > 10
+    if wandb_run._often_on_disk():  # older releases write blocks of 32 KiB, so a kill costs more
+        assert first.curve("train/loss")[-1][0] > 10
     assert (first.id, first.group, first.config["method"]) == (
         second.id,
         second.group,
