@@ -14,7 +14,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.board import Board
 from pauc_lightning.experiments.cells import Cell, Run, Task
 from pauc_lightning.experiments.directory import ComparisonDirectory
-from pauc_lightning.experiments.display import display_for, rich_table
+from pauc_lightning.experiments.display import display_for, rich_table, terminal_legend
 from pauc_lightning.experiments.executors import Executor
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
 from pauc_lightning.experiments.option_check import check_options
@@ -210,9 +210,11 @@ class Comparison:
         if not console.is_terminal:
             print(f"\n{results.markdown()}")
         else:
+            explained: set[str] = set()
             for section in results.sections():
                 console.print(Text(section.heading) if section.heading else Text())
-                console.print(rich_table(section.table))
+                console.print(rich_table(section.table, explained))
+                explained.update(terminal_legend(section.table))
             for note in results.notes:
                 console.print(Text(note))
         if self._warnings:

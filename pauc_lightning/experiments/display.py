@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import TracebackType
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -111,18 +112,27 @@ def display_for(board: Board, console: Console) -> Display:
     return LiveDisplay(board, console) if is_live else LineDisplay(board)
 
 
-def rich_table(table: Table) -> RenderableType:
-    """Lay out a finished table for a terminal, with its legend and footnotes."""
+def rich_table(table: Table, explained: Collection[str] = ()) -> RenderableType:
+    """Lay out a finished table for a terminal, with its legend and footnotes.
+
+    Args:
+        table: The table.
+        explained: Sentences of the legend that stand below an earlier table.
+    """
     grid = RichTable(box=None, pad_edge=False, header_style="bold")
     for number, title in enumerate(table.header()):
         grid.add_column(title, justify="left" if number == 0 else "right", overflow="fold")
     for row in table.rows():
         grid.add_row(*(Text(entry.text, style=_STYLES[entry.rank]) for entry in row))
-    is_ranked = any(rank for region in table.regions for rank in table.ranks(region).values())
-    ranks = ["Best values are bold, second best underlined."] if is_ranked else []
-    legend = " ".join([*table.legend(), *ranks])
+    legend = " ".join(sentence for sentence in terminal_legend(table) if sentence not in explained)
     below = [*([Text(legend, style="dim")] if legend else []), *map(Text, table.footnotes())]
     return Group(grid, *below)
+
+
+def terminal_legend(table: Table) -> list[str]:
+    """The sentences of the legend."""
+    ranks = ["Best values are bold, second best underlined."] if table.is_ranked else []
+    return [*table.legend(), *ranks]
 
 
 class _Frame:

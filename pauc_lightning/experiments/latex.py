@@ -70,5 +70,4 @@ def _note(line: str) -> str:
 
 
 def _ranks(table: Table) -> list[str]:
-    is_any = any(rank for region in table.regions for rank in table.ranks(region).values())
-    return ["The best value of a column is bold, the second best underlined."] if is_any else []
+    return ["The best value of a column is bold, the second best underlined."] if table.is_ranked else []

@@ -10,14 +10,18 @@ from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.csv_rows import as_csv, csv_rows
 from pauc_lightning.experiments.interval import TEST_OVER_TRAIN
 from pauc_lightning.experiments.latex import PREAMBLE, as_latex
-from pauc_lightning.experiments.markdown import as_markdown
+from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.table import Best, Published, Table
 from pauc_lightning.experiments.training_part import BEST, QUANTITIES
+from pauc_lightning.experiments.variant import Variant, option_names
 from pauc_lightning.files import complete_binary_file, write_text
 from pauc_lightning.metrics.functional import RocCurve
 from pauc_lightning.region import Region
+
+_SAME_DATA = ("data.root", "data.batch_size", "data.eval_batch_size", "data.num_workers")
+"""Options of the data that do not change which samples there are."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,12 @@ class Results:
 
     def markdown(self) -> str:
         """Write the tables and notes."""
-        texts = [text for s in self.sections() for text in (s.heading, as_markdown(s.table)) if text]
+        texts: list[str] = []
+        explained: set[str] = set()
+        for section in self.sections():
+            texts += [section.heading] if section.heading else []
+            texts.append(as_markdown(section.table, explained))
+            explained.update(markdown_legend(section.table))
         return "\n\n".join([*texts, *(["\n".join(self.notes)] if self.notes else [])])
 
     def latex(self) -> str:
@@ -115,12 +124,17 @@ class Results:
         return f"{task.prefix}ROC curves on the test part{over}"
 
     def _published(self, task: Task) -> dict[tuple[str, Region], float]:
-        """The published values of the task's data set, which is named by its label or by a config."""
-        names = [task.data] if task.data else [Path(config).stem for config in self.plan.configs]
+        """The published values of the task's data set; none if options make other data of it."""
+        plan = self.plan
+        variant = plan.data.get(task.data, Variant())
+        options = option_names((*variant.options, *plan.extra, *variant.last))
+        if any(name.startswith("data") and name not in _SAME_DATA for name in options):
+            return {}
+        names = [Path(config).stem for config in (*plan.configs, *variant.configs)]
         return {
             (method, region): value
-            for region in self.plan.regions
-            for method in self.plan.methods
+            for region in plan.regions
+            for method in plan.methods
             for name in names
             if (value := self.published(name, method, region)) is not None
         }

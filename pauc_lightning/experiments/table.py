@@ -72,9 +72,13 @@ class Table:
         """The titles of the columns."""
         titles = ["method"]
         for region in self.regions:
-            titles += [region.title, f"gain over {self.baseline}"]
+            titles += [region.title, self._gain_title]
             titles += ["paper"] if self._has_published(region) else []
         return titles
+
+    @property
+    def _gain_title(self) -> str:
+        return f"gain over {self.baseline}" if self.best == "largest" else f"difference to {self.baseline}"
 
     def rows(self) -> list[list[Entry]]:
         """The cells, a row for each method."""
@@ -109,6 +113,11 @@ class Table:
         """Which methods are best and second best, by their means as printed; only methods with all seeds count."""
         return self._ranks[region]
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether any cell is marked as best."""
+        return any(rank for region in self.regions for rank in self.ranks(region).values())
+
     # ------------------------------------------------------------------ below the table
 
     def legend(self) -> list[str]:
@@ -119,8 +128,8 @@ class Table:
         lines = [f"Mean ± standard deviation over {len(self.seeds)} seeds."]
         if has_gains:
             lines.append(
-                f"Gains are paired by seed; in brackets their {LEVEL:.0%} interval, corrected for overlapping splits "
-                f"(Nadeau and Bengio 2003)."
+                f"{'Gains' if self.best == 'largest' else 'Differences'} are paired by seed; in brackets their "
+                f"{LEVEL:.0%} interval, corrected for overlapping splits (Nadeau and Bengio 2003)."
             )
         marks = {AHEAD: "ahead of", BEHIND: "behind"}
         shown = [mark for mark in marks if any(mark in entry.text for row in self.rows() for entry in row)]
