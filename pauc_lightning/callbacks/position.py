@@ -87,7 +87,9 @@ def store_position(checkpoint: dict[str, Any], position: Position, trainer: Trai
     """Replace the loop counters in ``checkpoint`` by those that make Lightning resume at ``position``."""
     epochs, batches, total, is_pending = position
     checkpoint[KEY] = position._asdict()
-    checkpoint["epoch"] = max(0, epochs - (batches == 0))  # the epoch of the latest batch, also after the last epoch
+    checkpoint["epoch"] = max(
+        0, epochs - (batches == 0)
+    )  # the epoch of the latest batch, also after the last epoch
     fit_loop = checkpoint["loops"]["fit_loop"]
     # An epoch that has begun and is not processed: Lightning restarts in it, without the hooks of its start.
     begun = epochs + (batches > 0)

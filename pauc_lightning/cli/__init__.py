@@ -3,8 +3,8 @@
 - Start: ``entry`` dispatches to the commands, ``mistakes`` turns exceptions into sentences.
 - Commands: ``app`` (fit, validate, test, predict), ``run_commands`` and ``predict`` (commands on a run),
   ``configs_command``, ``data`` with ``data_tables``. ``compare`` and ``benchmark`` live in packages of their own.
-- Settings: ``given``, ``configs``, ``settings``, ``continued``, ``run_config``.
-- Runs: ``runs``, ``run_logger``, ``wandb_run``, ``signals``, ``report``.
+- Settings: ``given``, ``configs``, ``settings``, ``parsed_before``, ``continued``, ``run_config``.
+- Runs: ``runs``, ``run_logger``, ``wandb_run``, ``signals``, ``report``, ``no_profiler``.
 - Parsers and their errors: ``parser``, ``plain_parser``, ``complaints``, ``suggestions``, ``nearest``, ``kinds``,
   ``type_words``.
 - Help pages: ``overview``, ``command_help``, ``options``, ``pages``.

@@ -146,7 +146,8 @@ class PaucCLI(LightningCLI):
         else:
             self.config = known
             for one in (parser, *self._subcommand_parsers.values()):
-                one.remember_given(args)  # for the error messages
+                if isinstance(one, PaucArgumentParser):
+                    one.remember_given(args)  # for the error messages
         if self.config.get("subcommand"):
             check_settings(str(self.config["subcommand"]), self._subcommand_config())
 
@@ -173,7 +174,7 @@ class PaucCLI(LightningCLI):
         if not run.config.is_file() or not is_main_process():
             return
         parser = self._parser(str(self.config["subcommand"]))
-        now = yaml.safe_load(parser.dump(self._subcommand_config(), skip_none=False, skip_validation=True))
+        now = yaml.safe_load(parser.dump(self._subcommand_config(), skip_unset=False, skip_validation=True))
         changes = changed_settings(read_config(run.config), now)
         if changes:
             print(f"warning: {describe_changes(changes)}", file=sys.stderr)
@@ -192,7 +193,7 @@ class PaucCLI(LightningCLI):
         """Keep the settings for the hyperparameters in checkpoints, as Lightning does, but do not check them again."""
         if not hasattr(self, "config_dump"):
             text = self.parser.dump(
-                self.config, format="yaml", skip_link_targets=False, skip_none=False, skip_validation=True
+                self.config, format="yaml", skip_link_targets=False, skip_unset=False, skip_validation=True
             )
             self.config_dump = yaml.safe_load(text)[str(self.subcommand)]
 
@@ -204,6 +205,9 @@ class PaucCLI(LightningCLI):
             if mistakes.sentence(error) is not None:
                 raise
             raise InputError(mistakes.not_built(error)) from error
+        finally:
+            # The parser outlives this run, whose data and model it must not keep in memory.
+            self.parser._instantiators = None
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Add the run's own logger before those of the user, the progress display and the checkpoint writer."""

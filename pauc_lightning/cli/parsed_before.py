@@ -95,4 +95,3 @@ def _split(arguments: Sequence[str]) -> tuple[Hashable, dict[str, Any]]:
 def _may_replace(name: str) -> bool:
     """Whether an option may set several settings at once, those of plain options among them."""
     return name in ("-c", "--config", "--data", "--data.class_path", "--model", "--model.class_path")
-

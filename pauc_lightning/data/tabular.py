@@ -107,7 +107,11 @@ class TabularLT(LongTailDataModule):
             *(self.label, self.positive_values, self.ignore, self.id_column),
             *(self.categorical, self.missing, self.missing_values),
         )
-        key = type(self), file_state(Path(self.path)), repr(settings)  # 1 and True are equal, but not the same
+        key = (
+            type(self),
+            file_state(Path(self.path)),
+            repr(settings),
+        )  # 1 and True are equal, but not the same
         read, self._is_shared = read_once(key, self._read, _n_bytes)
         self._encoding, self._ids = read.encoding, read.ids
         return read.source

@@ -80,7 +80,7 @@ class EvaluatedModule(LightningModule):
         return at_least_float32(self(input)).sigmoid()
 
     def reported_regions(self) -> list[Region]:
-        """Return the regions whose partial AUC is logged in validation and test; that of :attr:`region` also as pauc."""
+        """Return the regions whose partial AUC is logged in validation and test, the optimised one also as pauc."""
         return [metric.region for metric in _named_metrics(self.test_metrics).values()]
 
     # ------------------------------------------------------------------ validation, test, prediction
