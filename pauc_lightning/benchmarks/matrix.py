@@ -123,7 +123,7 @@ def _step(method: str, model: nn.Module, steps: int) -> Step:
         def descend(inputs: Tensor, target: Tensor) -> None:
             sgd.zero_grad()
             loss = F.binary_cross_entropy_with_logits(model(inputs).squeeze(1), target.float())
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             sgd.step()
 
         return descend
@@ -135,7 +135,7 @@ def _step(method: str, model: nn.Module, steps: int) -> Step:
         def closure() -> Tensor:
             asgda.zero_grad()
             loss: Tensor = objective(model(inputs).squeeze(1).sigmoid(), target)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             return loss
 
@@ -179,14 +179,17 @@ def compared_runs(table: Path, out: Path, size: Size, on_run: Callable[[], None]
         size: How much is trained.
         on_run: Called when a run has ended.
     """
-    with contextlib.redirect_stdout(_Lines(on_run)):
-        compare.main(compare_arguments(table, out, size), run_pauc=run_pauc)
+    with contextlib.redirect_stdout(_Lines(on_run)) as said:
+        try:
+            compare.main(compare_arguments(table, out, size), run_pauc=run_pauc)
+        except SystemExit as stopped:
+            raise RuntimeError(f"pauc compare failed:\n{said.getvalue()}") from stopped
     with (out / "table.csv").open(newline="") as file:
         return [float(row[f"seed_{seed}"]) for row in csv.DictReader(file) for seed in range(size.seeds)]
 
 
 class _Lines(io.StringIO):
-    """Swallows what the comparison prints, and notices its line for each finished run."""
+    """Keeps what the comparison prints, and notices its line for each finished run."""
 
     def __init__(self, on_run: Callable[[], None]) -> None:
         super().__init__()
@@ -195,7 +198,7 @@ class _Lines(io.StringIO):
     def write(self, text: str) -> int:
         for _ in range(text.count("seed ")):
             self._on_run()
-        return len(text)
+        return super().write(text)
 
 
 # ---------------------------------------------------------------------- measurement

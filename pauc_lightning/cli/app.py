@@ -167,7 +167,8 @@ class PaucCLI(LightningCLI):
         else:
             self.config = known
             for one in (parser, *self._subcommand_parsers.values()):
-                one.remember_given(args)  # for the error messages
+                if isinstance(one, PaucArgumentParser):
+                    one.remember_given(args)  # for the error messages
         if self.config.get("subcommand"):
             check_settings(str(self.config["subcommand"]), self._subcommand_config())
 
@@ -200,7 +201,7 @@ class PaucCLI(LightningCLI):
     def _settings(self) -> dict[str, Any]:
         """The command's settings as plain values."""
         parser = self._parser(str(self.config["subcommand"]))
-        text = parser.dump(self._subcommand_config(), skip_none=False, skip_validation=True)
+        text = parser.dump(self._subcommand_config(), skip_unset=False, skip_validation=True)
         return dict(yaml.safe_load(text))
 
     def _subcommand_config(self) -> Namespace:
@@ -217,7 +218,7 @@ class PaucCLI(LightningCLI):
         """Keep the settings for the hyperparameters in checkpoints, as Lightning does, but do not check them again."""
         if not hasattr(self, "config_dump"):
             text = self.parser.dump(
-                self.config, format="yaml", skip_link_targets=False, skip_none=False, skip_validation=True
+                self.config, format="yaml", skip_link_targets=False, skip_unset=False, skip_validation=True
             )
             self.config_dump = yaml.safe_load(text)[str(self.subcommand)]
 
@@ -229,6 +230,9 @@ class PaucCLI(LightningCLI):
             if mistakes.sentence(error) is not None:
                 raise
             raise InputError(mistakes.not_built(error)) from error
+        finally:
+            # The parser outlives this run, whose data and model it must not keep in memory.
+            self.parser._instantiators = None
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Add the run's own logger before those of the user, the progress display and the checkpoint writer."""

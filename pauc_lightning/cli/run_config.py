@@ -28,7 +28,7 @@ class RunConfig(SaveConfigCallback):
         if stage == "fit":
             config.ckpt_path = None  # the settings start a new run; `pauc resume` finds the checkpoint itself
         path = Path(directory) / self.config_filename
-        text = self.parser.dump(config, skip_none=False, skip_validation=True)  # they have just been parsed
+        text = self.parser.dump(config, skip_unset=False, skip_validation=True)  # they have just been parsed
         if not path.is_file():
             write_text(path, text)
         elif path.read_text() != text:

@@ -2,7 +2,8 @@
 
 - Data modules: ``base``; ``images`` with ``cifar``, ``tiny_imagenet``, ``inaturalist``, ``fashion_mnist`` and
   ``image_folder``; ``tabular``; ``digits`` and ``gaussian``.
-- From a data set to batches: ``source``, ``longtail``, ``splits``, ``dataset``, ``samplers``, ``loader``, ``sample``.
+- From a data set to batches: ``source``, ``kept_sources``, ``longtail``, ``splits``, ``dataset``, ``samplers``,
+  ``loader``, ``sample``.
 - Images: ``image_files``, ``image_cache``, ``new_images``, ``augment``. Tables: ``table_reader``, ``table_labels``,
   ``table_encoding``, ``table_state``.
 - Files: ``download``, ``unpack``, ``idx``, ``storage``, ``preprocessing``. The paper's numbers: ``published``.

@@ -78,7 +78,7 @@ class EvaluatedModule(LightningModule):
         return logits_of(self.backbone, input)
 
     def reported_regions(self) -> list[Region]:
-        """Return the regions whose partial AUC is logged in evaluations; that of :attr:`region` also as pauc."""
+        """Return the regions whose partial AUC is logged in validation and test, the optimised one also as pauc."""
         return [metric.region for metric in _named_metrics(self.test_metrics).values()]
 
     # ------------------------------------------------------------------ validation, test, prediction

@@ -8,6 +8,7 @@ import shutil
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,6 +199,109 @@ def test_more_epochs_or_steps_later(tmp_path: Path) -> None:
     assert torch.equal(weights(whole.state), weights(later.state))
 
 
+def contents(run: Run) -> dict[str, Any]:
+    """All values of both checkpoints, by their places; tensors as lists."""
+
+    def flat(value: Any, place: str) -> dict[str, Any]:
+        if isinstance(value, Tensor):
+            return {place: (str(value.dtype), value.tolist())}
+        if not isinstance(value, (dict, list, tuple)):
+            return {place: value}
+        children = value.items() if isinstance(value, dict) else enumerate(value)
+        return {k: v for key, child in children for k, v in flat(child, f"{place}/{key}").items()}
+
+    return {**flat(read_checkpoint(run.last), "last"), **flat(read_checkpoint(run.best), "best")}
+
+
+class FilesSeen(Callback):
+    """Notes which checkpoints there are at the start of each epoch, and which step they hold."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict[str, int]] = []
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        folder = Path(trainer.default_root_dir) / "checkpoints"
+        self.steps.append({p.stem: read_checkpoint(p)["global_step"] for p in sorted(folder.glob("*.ckpt"))})
+
+
+def test_with_seconds_between_saves_the_files_wait_and_are_the_same(tmp_path: Path) -> None:
+    seen = FilesSeen()
+    at_once = run(tmp_path / "at_once", max_epochs=4)
+    late = run(
+        tmp_path / "late", kill=seen, checkpoint=RunCheckpoint(seconds_between_saves=3600), max_epochs=4
+    )
+    assert seen.steps == [{}] * 4
+    assert contents(late) == contents(at_once)
+    assert late.witness.validated == at_once.witness.validated
+
+
+class ScriptedFilesSeen(FilesSeen, Scripted):
+    """Both: scripted values, and the files at the start of each epoch."""
+
+    def __init__(self, *values: float) -> None:
+        FilesSeen.__init__(self)
+        Scripted.__init__(self, *values)
+
+
+def test_the_files_are_written_when_it_is_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this clock an epoch takes ten seconds."""
+    seen = ScriptedFilesSeen(0.5, 0.9, 0.7, 0.8, 0.95, 0.1)
+    clock = SimpleNamespace(monotonic=lambda: 10.0 * len(seen.steps))
+    monkeypatch.setattr("pauc_lightning.callbacks.checkpoint.time", clock)
+    checkpoint = RunCheckpoint(SCRIPTED, seconds_between_saves=25)
+    done = run(tmp_path, kill=seen, checkpoint=checkpoint, max_epochs=6)
+    assert seen.steps == [{}, {}, {}, *[{"best": 20, "last": 30}] * 3]
+    assert read_checkpoint(done.last)["global_step"] == 60
+    best = read_checkpoint(done.best)
+    assert best["global_step"] == 50
+    assert torch.equal(weights(best["state_dict"]), seen.weights[4])
+
+
+@pytest.mark.parametrize(
+    ("hook", "saved"),
+    [
+        ("on_train_batch_end", {"best": 10, "last": 25}),  # between two steps
+        ("on_before_optimizer_step", {"best": 10}),  # within one: the state is not whole
+    ],
+)
+def test_an_exception_writes_what_has_waited(tmp_path: Path, hook: str, saved: dict[str, int]) -> None:
+    script = Scripted(0.9, 0.5, 0.4)
+    kill = Kill(hook, 25)
+    checkpoint = RunCheckpoint(SCRIPTED, seconds_between_saves=3600)
+    done = run(tmp_path, kill=_together(script, kill), checkpoint=checkpoint)
+    assert done.was_killed
+    assert {p.stem: read_checkpoint(p)["global_step"] for p in sorted(done.last.parent.iterdir())} == saved
+    assert torch.equal(weights(read_checkpoint(done.best)["state_dict"]), script.weights[0])
+
+
+def _together(script: Scripted, kill: Kill) -> Callback:
+    kill.on_validation_epoch_end = script.on_validation_epoch_end  # type: ignore[method-assign]
+    return kill
+
+
+def test_a_killed_run_goes_on_from_an_older_file_to_the_same_end(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", max_epochs=4)
+    killed = tmp_path / "killed"
+    # Files as a kill leaves them: steps ask for a file now and then, the ends of epochs do not.
+    settings: dict[str, Any] = {"seconds_between_saves": 3600, "every_n_train_steps": 25}
+    run(
+        tmp_path / "first",
+        kill=Kill("on_train_batch_start", 38, killed),
+        checkpoint=RunCheckpoint(**settings),
+        max_epochs=4,
+    )
+    assert read_checkpoint(killed / "checkpoints/last.ckpt")["global_step"] == 25
+    resumed = run(
+        killed,
+        resume=killed / "checkpoints/last.ckpt",
+        checkpoint=RunCheckpoint(**settings),
+        max_epochs=4,
+    )
+    assert all(torch.equal(resumed.state[key], value) for key, value in whole.state.items())
+    assert float(resumed.checkpoint.best_model_score or 0) == float(whole.checkpoint.best_model_score or 0)
+    assert read_checkpoint(resumed.best)["global_step"] == read_checkpoint(whole.best)["global_step"]
+
+
 def test_trial_runs_write_nothing(tmp_path: Path) -> None:
     run(tmp_path, fast_dev_run=True)
     assert not (tmp_path / "checkpoints").exists()
@@ -208,6 +312,7 @@ def test_trial_runs_write_nothing(tmp_path: Path) -> None:
     [
         ({"mode": "highest"}, "`mode` must be one of"),
         ({"every_n_train_steps": 0}, "`every_n_train_steps` must be at least 1, got 0"),
+        ({"seconds_between_saves": -1}, "`seconds_between_saves` must be .*got -1"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], sentence: str) -> None:
@@ -255,7 +360,10 @@ def two_processes(rank: int, folder: Path) -> dict[str, Any]:
     assert second.was_killed
     torch.distributed.barrier()
     resumed = run(folder / "run", victim.last, **settings)
+    late = run(folder / "late", checkpoint=RunCheckpoint(seconds_between_saves=3600), **settings)
+    torch.distributed.barrier()
     return {
+        "late": contents(late) == contents(whole),
         "whole": whole.state,
         "resumed": resumed.state,
         "validated": (whole.witness.validated, resumed.witness.validated),
@@ -275,3 +383,4 @@ def test_two_processes_resume_and_none_waits_for_a_dead_one(tmp_path: Path) -> N
         assert resumed == whole
         assert result["best"][0] == result["best"][1]
         assert result["steps"] == (10, 10)
+        assert result["late"]

@@ -139,3 +139,14 @@ def test_a_pass_that_was_broken_off_leaves_nothing(
 def test_a_negative_interval_is_refused() -> None:
     with pytest.raises(InputError, match=r"`every_n_epochs` must not be negative, got -3: write 0"):
         EvaluationFigures(every_n_epochs=-3)
+
+
+def test_no_figure_after_an_evaluation_if_not_wanted(
+    tmp_path: Path, drawn: list[tuple[Tensor, Tensor]]
+) -> None:
+    steps = trainer(tmp_path, EvaluationFigures(1, after_evaluation=False), max_epochs=2)
+    steps.fit(CE(backbone=Counting()), loader(20), loader(N_VALIDATED))
+    assert len(drawn) == 2
+    steps.test(steps.lightning_module, loader(30), verbose=False)
+    steps.validate(steps.lightning_module, loader(30), verbose=False)
+    assert len(drawn) == 2
