@@ -2,8 +2,8 @@
 
 - Start: ``entry`` dispatches to the commands, ``mistakes`` turns exceptions into sentences.
 - Commands: ``app`` (fit, validate, test, predict), ``run_commands`` and ``predict`` (commands on a run),
-  ``configs_command``, ``data`` with ``data_tables``. ``advise``, ``compare``, ``tune`` and ``benchmark`` live in packages of their
-  own.
+  ``configs_command``, ``data`` with ``data_tables``. ``advise``, ``compare``, ``tune`` and ``benchmark`` live in
+  packages of their own.
 - Settings: ``given``, ``configs``, ``settings``, ``parsed_before``, ``continued``, ``run_config``.
 - Runs: ``runs``, ``run_logger``, ``signals``, ``report``, ``no_profiler``.
 - Dashboards: ``dashboards``, ``wandb_logger`` with ``wandb_run`` and ``wandb_files``, ``tensorboard_run``; ``labels``,

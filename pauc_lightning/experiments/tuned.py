@@ -64,7 +64,7 @@ def tuned_options(
     executor: Executor,
     todo: Sequence[Search],
     watch: Callable[[], AbstractContextManager[Watcher]],
-) -> tuple[Options, dict[Run, str]]:
+) -> tuple[Options, dict[Cell, str]]:
     """Search for the settings of the methods; searches that were finished before are not repeated.
 
     Args:
@@ -81,7 +81,7 @@ def tuned_options(
     from pauc_lightning.tuning.study import tune  # needs Optuna, which comparisons without tuning do not
 
     found: dict[Run, tuple[str, ...]] = {}
-    failures: dict[Run, str] = {}
+    failures: dict[Cell, str] = {}
     for number, search in enumerate(todo, start=1):
         print(f"Tuning {number} of {len(todo)}: {search.title}", flush=True)
         start = directory.warm_up_checkpoint(WarmUp(search.seed, search.task))
