@@ -27,7 +27,7 @@ _DEFAULTS = (
 
 
 def fit_arguments(
-    plan: Plan, cell: Cell, start: Path | None, common: Path | None = None, tuned: Sequence[str] = ()
+    plan: Plan, cell: Cell, start: Path | None, common: Path | None = None, added: Sequence[str] = ()
 ) -> list[str]:
     """Build the command that trains a cell.
 
@@ -36,7 +36,7 @@ def fit_arguments(
         cell: The cell.
         start: The checkpoint that a run starts from; None for initial weights.
         common: The file with the experiment's settings for every run, if it has any.
-        tuned: The options that a search has found for the cell.
+        added: Further options of the cell, such as those that a search has found.
 
     Returns:
         The arguments of ``pauc``. The comparison's own come last, so that they win.
@@ -58,7 +58,7 @@ def fit_arguments(
         ]
         if start is not None:
             own += [f"--model.init_weights={start}"]
-    return ["fit", *_settings(plan, cell, common), *tuned, *own]
+    return ["fit", *_settings(plan, cell, common), *added, *own]
 
 
 def resume_arguments(folder: Path) -> list[str]:

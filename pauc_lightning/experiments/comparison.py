@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.board import Board
-from pauc_lightning.experiments.cells import Cell, Run, Task
+from pauc_lightning.experiments.cells import Cell, Run, Task, WarmUp
 from pauc_lightning.experiments.directory import ComparisonDirectory
 from pauc_lightning.experiments.display import display_for, rich_table, terminal_legend
 from pauc_lightning.experiments.executors import Executor
@@ -26,6 +26,7 @@ from pauc_lightning.experiments.table import Published
 from pauc_lightning.experiments.training import Training
 from pauc_lightning.experiments.training_part import on_training_part
 from pauc_lightning.experiments.tuned import Options, searches, tuned_options, warm_ups_of
+from pauc_lightning.experiments.wandb_table import ComparisonInWandb, read_rows
 
 
 class Comparison:
@@ -57,6 +58,7 @@ class Comparison:
         self._console = Console(file=sys.stdout, force_terminal=sys.stdout.isatty(), highlight=False)
         self._failures: dict[Cell, str] = {}
         self._warnings: dict[str, Cell] = {}
+        self._wandb: ComparisonInWandb | None = None
 
     def run(self) -> None:
         """Train, print the tables, and save them with the figures.
@@ -70,6 +72,8 @@ class Comparison:
                 self.train()
                 results = self.results()
                 files = results.save()
+                if self._wandb is not None:
+                    self._wandb.log_table(self.plan.out, read_rows(self.plan.out / "table.csv"), files)
         except KeyboardInterrupt:
             self._say_interrupted()
             raise SystemExit(130) from None
@@ -87,7 +91,8 @@ class Comparison:
             InputError: If the plan cannot work, or the directory is in use; then nothing has been written.
         """
         self.directory.check(self.plan)
-        check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
+        config = check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
+        self._wandb = ComparisonInWandb.of(config, self.plan.out)
         with self.directory.held():
             yield
 
@@ -117,11 +122,20 @@ class Comparison:
             return
         earlier = {run: self.directory.outcome(run) for run in self.plan.runs if self.directory.finished(run)}
         board = Board(self.plan, cells, earlier, executor.slots)
-        training = Training(self.plan, self.directory, common, executor, tuned)
+        training = Training(
+            self.plan, self.directory, common, executor, lambda cell: self._added(cell, tuned or {})
+        )
         with display_for(board, self._console) as display:
             training.run(cells, board, display)
         self._failures |= training.failures
         self._warnings |= training.warnings
+
+    def _added(self, cell: Cell, tuned: Options) -> list[str]:
+        """The options that a cell has besides those of the plan."""
+        found = tuned.get(cell, ()) if isinstance(cell, Run) else ()
+        if self._wandb is None:
+            return list(found)
+        return [*found, *self._wandb.fit_options("warm-up" if isinstance(cell, WarmUp) else cell.method)]
 
     def _tune_and_train(self, missing: Sequence[Cell], executor: Executor, common: Path | None) -> None:
         """Train the warm-ups, search from their ends, and train with the settings found."""

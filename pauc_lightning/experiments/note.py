@@ -15,6 +15,7 @@ from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.variant import Variant
 from pauc_lightning.files import write_text
 
+_DASHBOARDS = ("--wandb", "--tensorboard")
 _AXES = ("methods", "data", "backbones", WARM_UP)
 
 
@@ -138,10 +139,10 @@ def _text(plan: Plan, path: Path) -> str:
 
 
 def _options_in_order(extra: Sequence[str]) -> list[str]:
-    """Sort the options, with their values, by name.
+    """Sort the options, with their values, by name; those of dashboards change no result and are left out.
 
     Example:
-        >>> _options_in_order(["--b", "1", "--a=2"])
+        >>> _options_in_order(["--b", "1", "--a=2", "--wandb=offline"])
         ['--a=2', '--b 1']
     """
     options: list[list[str]] = []
@@ -149,4 +150,4 @@ def _options_in_order(extra: Sequence[str]) -> list[str]:
         if text.startswith("-") or not options:
             options.append([])
         options[-1].append(text)
-    return sorted(" ".join(option) for option in options)
+    return sorted(" ".join(option) for option in options if not option[0].startswith(_DASHBOARDS))

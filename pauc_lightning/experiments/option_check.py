@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -17,22 +18,26 @@ from pauc_lightning.experiments.note import common_settings
 from pauc_lightning.experiments.plan import Plan
 
 
-def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> None:
+def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> dict[str, Any]:
     """Resolve the settings of each kind of cell once.
+
+    Returns:
+        The settings of one of them; empty if none is missing.
 
     Raises:
         InputError: If ``pauc fit`` rejects the settings of any of them.
     """
     kinds = {cell.kind: cell for cell in reversed(missing)}
     with _common_settings(plan) as common:
-        for cell in reversed(kinds.values()):
-            _check(plan, cell, common, run_pauc)
+        configs = [_check(plan, cell, common, run_pauc) for cell in reversed(kinds.values())]
+    return configs[-1] if configs else {}
 
 
-def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> None:
+def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> dict[str, Any]:
     try:
-        printed = run_pauc(print_config_arguments(plan, cell, common))
-        check_config(yaml.safe_load(printed.text))
+        config: dict[str, Any] = yaml.safe_load(run_pauc(print_config_arguments(plan, cell, common)).text)
+        check_config(config)
+        return config
     except RunFailed as failed:
         if not failed.is_mistake:
             raise

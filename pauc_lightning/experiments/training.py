@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from pauc_lightning.experiments.live import Progress
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.schedule import Schedule
-from pauc_lightning.experiments.tuned import Options
 from pauc_lightning.files import write_text
 
 
@@ -38,7 +37,7 @@ class Training:
         directory: Its directory, which is held.
         common: The file with the experiment's settings for every run, if it has any.
         executor: Runs the jobs.
-        tuned: The options that searches have found for the runs.
+        added: Returns further options of a cell, such as those that a search has found.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ class Training:
         directory: ComparisonDirectory,
         common: Path | None,
         executor: Executor,
-        tuned: Options | None = None,
+        added: Callable[[Cell], Sequence[str]] = lambda cell: (),
     ) -> None:
         self.failures: dict[Cell, str] = {}
         self.warnings: dict[str, Cell] = {}
@@ -55,7 +54,7 @@ class Training:
         self._directory = directory
         self._common = common
         self._executor = executor
-        self._tuned = tuned or {}
+        self._added = added
         self._running: dict[str, _Started] = {}
         self._n_ended = 0
 
@@ -84,8 +83,7 @@ class Training:
         if isinstance(cell, Run) and plan.warmup_epochs > 0:
             start = directory.warm_up_checkpoint(cell.warm_up)
             assert start is not None
-        tuned = self._tuned.get(cell, ()) if isinstance(cell, Run) else ()
-        arguments = fit_arguments(plan, cell, start, self._common, tuned)
+        arguments = fit_arguments(plan, cell, start, self._common, self._added(cell))
         interrupted = None if anew else directory.interrupted(cell, arguments, plan.threads)
         if interrupted is None:
             directory.begin(cell, arguments, plan.threads)

@@ -13,7 +13,7 @@ from catalogue.sentences import check_said, contents
 from pauc_lightning.cli import main
 
 FIT = ("fit", "-c", "digits", "-c", "ce", "--trainer.accelerator=cpu", "--trainer.enable_progress_bar=false")
-METHODS = "AGDSBCD, AUCExp, AUCM, AUCPoly, CE, MB, PAUCI, SOPA, SOPAS, UPAUCI;"
+METHODS = "AGDSBCD, AUCExp, AUCM, AUCPoly, CE, HardCE, MB, PAUCI, PartialAUC, SOPA, SOPAS, UPAUCI"
 BACKBONES = "LinearScorer, MLPScorer, ResNet18, SmallCNN, TimmModel;"
 
 

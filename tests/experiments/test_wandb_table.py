@@ -66,3 +66,32 @@ def test_the_options_of_a_cell_are_options_of_fit(capsys: pytest.CaptureFixture[
     said = capsys.readouterr().out
     assert "wandb_group: mine\n" in said
     assert "wandb_job_type: warm-up\n" in said
+
+
+def test_a_comparison_sends_its_cells_as_a_group_and_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    command = [
+        "compare",
+        "-c",
+        "digits",
+        "--methods",
+        "ce",
+        "--seeds",
+        "0",
+        "--warmup_epochs",
+        "1",
+        "--epochs",
+        "1",
+    ]
+    main([*command, "--out", "mine", "--wandb=offline"])
+    folders = ("mine/warmup-seed0/version_0", "mine/ce-opauc_fpr0.3-seed0/version_0", "mine/wandb_table")
+    runs = [offline_runs(tmp_path / folder / "wandb")[0] for folder in folders]
+    assert [run.job_type for run in runs] == ["warm-up", "ce", "table"]
+    assert len({run.group for run in runs}) == 1
+    ((kind, _, files),) = [found for found in runs[2].artifacts if found[0] == "comparison"]
+    assert kind == "comparison"
+    assert {"table.md", "table.csv", "roc.png"} <= files
+    main([*command, "--out", "mine"])  # without W&B it is the same comparison
