@@ -128,7 +128,7 @@ def spied(module: PAUCI, sizes: list[float]) -> PAUCI:
         assert isinstance(optimizer, ASGDA)
         sizes.append(optimizer.param_groups[0]["lr"])
 
-    module.before_loss = before_loss  # type: ignore[method-assign]
+    module.before_loss = before_loss  # type: ignore[method-assign, assignment]
     return module
 
 
