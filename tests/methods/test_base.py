@@ -62,7 +62,7 @@ class Noise(nn.Module):
 
 def test_both_evaluations_see_the_same_noise_and_steps_see_different_noise(tmp_path: Path) -> None:
     noise = Noise()
-    module = PAUCI(backbone=small_net(noise=noise), warmup_epochs=0, **TWICE)
+    module = PAUCI(backbone=small_net(noise=noise), warmup_epochs=0, descent_lr=0.5, **TWICE)
     fit(module, tmp_path, max_steps=3, limit_val_batches=0)
     assert len(noise.seen) == 6
     for step in range(3):
@@ -423,7 +423,12 @@ def test_batch_norm_statistics_are_those_of_the_last_evaluation(tmp_path: Path) 
     norm = nn.BatchNorm1d(16, momentum=0.5)
     norm.register_forward_pre_hook(lambda _, inputs: means.append(inputs[0].detach().mean(dim=0)))
     module = PAUCI(
-        backbone=small_net(norm=norm), warmup_epochs=0, closed_form_start=False, weight_decay=0.1, **TWICE
+        backbone=small_net(norm=norm),
+        warmup_epochs=0,
+        closed_form_start=False,
+        descent_lr=0.5,
+        weight_decay=0.1,
+        **TWICE,
     )
     fit(module, tmp_path, max_steps=2, limit_val_batches=0)
     scored = means[:-4]  # the pass over the training set before the first step
