@@ -9,7 +9,7 @@ from typing import Any
 
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.option_values import method_config
+from pauc_lightning.experiments.option_values import check_is_name, method_config
 from pauc_lightning.experiments.variant import Variant, class_option, option_names, option_texts
 
 WARM_UP = "warmup"
@@ -50,6 +50,7 @@ def check_label(axis: str, label: str) -> None:
 
 def method_variant(label: str, settings: Any) -> Variant:
     """The config and the options of a method; without ``config``, the label is the name of the config."""
+    check_is_name("--methods", label)
     check_label("--methods", label)
     if label == WARM_UP:
         raise InputError(

@@ -101,12 +101,17 @@ def check_misspelled(extra: Sequence[str], own: Sequence[str]) -> None:
             raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
 
 
-def method_config(name: str, option: str = "--methods") -> Path:
-    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
+def check_is_name(option: str, name: str) -> None:
+    """Reject the path of a method's config."""
     if Path(name).name != name:
         raise InputError(
             f"`{option} {name}`: give a name, not a path. Own files go to configs/method/<name>.yaml."
         )
+
+
+def method_config(name: str, option: str = "--methods") -> Path:
+    """Find a method's config file: in ``configs/method`` here, or among those that come with the project."""
+    check_is_name(option, name)
     try:
         return find_config(f"method/{name}")
     except InputError as error:

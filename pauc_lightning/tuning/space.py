@@ -2,10 +2,13 @@
 
 A space is a YAML file beside the method's config, ``configs/method/<method>.search.yaml``::
 
-    model.descent_lr: {log: [0.001, 1.0]}
+    model.learning_rate: {log: [0.001, 1.0], first: [0.1, 1.0]}
     model.omega: {linear: [0, 4]}
     model.unweighted_epochs: {integer: [3, 20]}
     model.weights: {choice: [closed_form, ascent]}
+
+``first`` are values that are tried before anything is proposed, each with the other options as configured: a step size
+whose default is far off needs them in a short search.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ Value: TypeAlias = bool | int | float | str | None
 """The value of an option."""
 
 _FORMS = "{log: [low, high]}, {linear: [low, high]}, {integer: [low, high]} or {choice: [a, b, ...]}"
+_FIRST = "first"
 _SET_BY_THE_SEARCH = {
     "model.class_path": "it is the method",
     "model.backbone": "all methods share the backbone; vary an option of it, such as model.backbone.dropout",
@@ -110,11 +114,13 @@ class Space:
         dimensions: The range of each option, by its name on the command line, such as ``model.omega``.
         file: The file that it was read from; None if it is the one of methods without a file.
         lines: The line of each option in the file.
+        first: Values to try first, one option at a time.
     """
 
     dimensions: Mapping[str, Dimension]
     file: Path | None = None
     lines: Mapping[str, int] | None = None
+    first: tuple[tuple[str, Value], ...] = ()
 
     def where(self, key: str) -> str:
         """Say where an option is given, for messages."""
@@ -127,7 +133,8 @@ FALLBACK = Space(
     {
         "model.learning_rate": Range(1e-4, 1.0, is_log=True),
         "model.weight_decay": Range(1e-5, 0.1, is_log=True),
-    }
+    },
+    first=(("model.learning_rate", 0.1), ("model.learning_rate", 1.0)),
 )
 """The space of a method without a file."""
 
@@ -164,7 +171,12 @@ def read_space(path: Path) -> Space:
         str(key): _dimension(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
         for key, form in content.items()
     }
-    return Space(dimensions, path, lines)
+    first = tuple(
+        (str(key), value)
+        for key, form in content.items()
+        for value in _first(f"{path}, line {lines[str(key)]}, `{key}`", form, dimensions[str(key)])
+    )
+    return Space(dimensions, path, lines, first)
 
 
 def _example() -> str:
@@ -178,14 +190,27 @@ def _dimension(where: str, key: str, form: Any) -> Dimension:
         )
     if key.replace(".init_args.", ".") in _SET_BY_THE_SEARCH:
         raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[key]}. Delete the line.")
-    if not isinstance(form, dict) or len(form) != 1:
+    kinds = [kind for kind in form if kind != _FIRST] if isinstance(form, dict) else []
+    if len(kinds) != 1:
         raise InputError(f"{where}: write {_FORMS}, not `{form}`.")
-    ((kind, values),) = form.items()
+    kind, values = kinds[0], form[kinds[0]]
     if kind not in ("log", "linear", "integer", "choice"):
         raise InputError(f"{where}: there is no `{kind}`; write {_FORMS}.")
     if not isinstance(values, list) or len(values) < 2:
         raise InputError(f"{where}: `{kind}` needs a list of at least two values, not `{values}`.")
     return _choice(where, values) if kind == "choice" else _range(where, kind, values)
+
+
+def _first(where: str, form: dict[str, Any], dimension: Dimension) -> list[Value]:
+    """The values to try first."""
+    values = form.get(_FIRST, [])
+    if not isinstance(values, list):
+        raise InputError(f"{where}: `{_FIRST}` needs a list of values, not `{values}`.")
+    found = [_number_if_it_is_one(value) for value in values]
+    for value in found:
+        if value not in dimension:
+            raise InputError(f"{where}: `{value}` under `{_FIRST}` is not among {dimension}.")
+    return found
 
 
 def _choice(where: str, values: list[Any]) -> Choice:

@@ -290,8 +290,11 @@ class Search:
     def _propose(self, lane: Lane) -> Trial:
         number = len(lane.trials)
         known = max(0, number - self.width + 1)
-        parameters = lane.default
-        if number > 0:
+        first = lane.space.first
+        if number <= len(first):
+            # The method as it is configured, and then with one option changed at a time.
+            parameters = {**lane.default, **dict([first[number - 1]] if number > 0 else [])}
+        else:
             parameters = propose(
                 lane.space,
                 lane.trials[:known],

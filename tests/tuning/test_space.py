@@ -33,9 +33,18 @@ def test_the_four_forms(tmp_path: Path) -> None:
     assert space.where("data.c") == f"{path}, line 4, `data.c`"
 
 
+def test_values_to_try_first(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text("model.a: {log: [1e-5, 1], first: [0.1, 1e-3]}\nmodel.d: {choice: [x, y], first: [y]}\n")
+    assert read_space(path).first == (("model.a", 0.1), ("model.a", 0.001), ("model.d", "y"))
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("model.omega: {linear: [0, 4], first: [5]}", "`5` under `first` is not among 0 to 4"),
+        ("model.omega: {linear: [0, 4], first: 3}", "`first` needs a list"),
+        ("model.omega: {first: [3]}", "{log: [low, high]}"),
         ("omega: {linear: [0, 4]}", "model.<option>"),
         ("model.omega: [0, 4]", "{log: [low, high]}"),
         ("model.omega: {uniform: [0, 4]}", "no `uniform`"),
