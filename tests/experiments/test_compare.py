@@ -20,7 +20,7 @@ from torch import Tensor
 
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
-from pauc_lightning.experiments import comparison, directory
+from pauc_lightning.experiments import comparison, directory, lock
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc

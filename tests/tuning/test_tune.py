@@ -503,10 +503,10 @@ def test_jobs_have_the_requested_threads() -> None:
 
 def test_values_under_first_are_tried_first_and_one_at_a_time() -> None:
     Path("configs/method/good.search.yaml").write_text(
-        "model.learning_rate: {log: [1e-5, 1], first: [0.1]}\nmodel.momentum: {choice: [0.0, 0.9], first: [0.0]}\n"
+        "model.learning_rate: {log: [1e-5, 1], first: [0.1]}\nmodel.momentum: {choice: [0.0, 0.5], first: [0.0]}\n"
     )
     search("--methods", "good", "--trials", 4)
     rows = trials_of()
-    tried = [(float(row["learning_rate"]), float(row["momentum"])) for row in rows]
-    assert tried[:3] == [(0.01, 0.9), (0.1, 0.9), (0.01, 0.0)]
+    tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in rows]
+    assert tried[:3] == [(0.01, 0.5), (0.1, 0.5), (0.01, 0.0)]
     assert tried[3] not in tried[:3]
