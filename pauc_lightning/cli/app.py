@@ -47,7 +47,7 @@ from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
 
 _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
-"""The parsers built so far, by command and stage: parsing leaves nothing in them that the next parsing does not replace."""
+"""The parsers built so far, by command and stage; parsing leaves nothing in them that the next parsing uses."""
 
 _PARSED_BEFORE = ParsedBefore()
 
