@@ -50,7 +50,7 @@ from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
 
 _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
-"""The parsers built so far, by command and stage: each parsing replaces all that the one before left in them."""
+"""The parsers built so far, by command and stage; parsing leaves nothing in them that the next parsing uses."""
 
 _PARSED_BEFORE = ParsedBefore()
 

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pauc_lightning.data.dataset import InMemoryDataset
 from pauc_lightning.data.sample import Sample, collate
-from pauc_lightning.data.samplers import EpochBatchSampler
+from pauc_lightning.data.samplers import EpochBatchSampler, ShardedSampler
 from pauc_lightning.errors import InputError
 from pauc_lightning.rng import derive_seed
 
@@ -25,10 +25,12 @@ class BatchLoader(DataLoader[Sample]):
 
     def __iter__(self) -> Iterator[Sample]:  # type: ignore[override]  # torch promises its private iterator class
         """The batches of one pass."""
-        if self._is_direct:
-            batches: Iterable[list[int]] = self.batch_sampler  # type: ignore[assignment]  # never None here
-            return map(self._fetch, map(torch.tensor, batches))
-        return super().__iter__()
+        if not self._is_direct:
+            return super().__iter__()
+        if isinstance(self.sampler, ShardedSampler) and self.batch_size is not None and not self.drop_last:
+            return map(self._fetch, torch.from_numpy(self.sampler.positions).split(self.batch_size))
+        batches: Iterable[list[int]] = self.batch_sampler  # type: ignore[assignment]  # never None here
+        return map(self._fetch, map(torch.tensor, batches))
 
     @property
     def _is_direct(self) -> bool:

@@ -266,15 +266,16 @@ class ShardedSampler(Sampler[int]):
         if seed is not None:
             check_integer("seed", seed, at_least=0)
         order = np.arange(n) if seed is None else permutation(n, seed, _EVALUATION)
-        self._positions: list[int] = order[rank::num_replicas].tolist()
+        self.positions: NDArray[np.int64] = order[rank::num_replicas].copy()
+        """This rank's samples, in order."""
 
     def __iter__(self) -> Iterator[int]:
         """This rank's samples."""
-        return iter(self._positions)
+        return iter(self.positions.tolist())
 
     def __len__(self) -> int:
         """Number of samples of this rank."""
-        return len(self._positions)
+        return len(self.positions)
 
 
 def check_positive_fraction(positive_fraction: Any) -> None:
