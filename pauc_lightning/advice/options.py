@@ -17,9 +17,10 @@ FEWEST_SEEDS = 3
 """With fewer splits an interval says nothing."""
 
 DESCRIPTION = """\
-Find out whether training for the corner pays on your data: cross-entropy and the
-partial-AUC methods, tuned with equal budgets, on several splits, within the time you
-set. Ends with one sentence, the measurements behind it, and a figure.
+Find out whether training for the corner of the ROC curve pays on your data:
+cross-entropy and the partial-AUC methods are tuned with equal budgets and compared on
+several splits, within the time you set. The answer is one sentence, the measurements
+behind it, and a figure. Needs Optuna: pip install 'pauc-lightning[tune]'.
 
   pauc advise -c tabular --data.path patients.csv --data.label died --region 0.05
 
@@ -32,7 +33,8 @@ are searched on the validation part with the same number of trials for each, and
 best settings are tested once. Gains are paired by split; the interval is corrected
 for overlapping splits. The same command continues after an interruption.
 
---out gets advice.md, advice.png, the tables (table.md, table.csv) and all runs.
+--out gets the answer (advice.md, advice.png), the tables of the comparison (table.md,
+table.tex, table.csv) and all runs. The last line printed is the command to type next.
 """
 
 
@@ -98,7 +100,7 @@ def _parser() -> PlainParser:
         metavar="FPR[,TPR]",
         help="the corner: max_fpr, or max_fpr,min_tpr for a two-way region",
     )
-    add("--minutes", default="10", metavar="N", help="time to spend")
+    add("--minutes", default="10", metavar="N", help="time to spend; three splits are always used")
     add(
         "--methods",
         nargs="+",
@@ -113,8 +115,13 @@ def _parser() -> PlainParser:
         metavar="N",
         help="one split per seed, at least three; as many are used as the time allows",
     )
-    add("--warmup_epochs", default="10", metavar="N", help="epochs of the common cross-entropy")
-    add("--epochs", default="30", metavar="N", help="epochs of each method after it")
+    add(
+        "--warmup_epochs",
+        default="10",
+        metavar="N",
+        help="epochs of the cross-entropy warm-up that all methods share",
+    )
+    add("--epochs", default="30", metavar="N", help="epochs of each method after the warm-up")
     add("--out", default="runs/advise", metavar="DIR", help="directory for all runs")
     add("--processes", default="1", metavar="N", help="trainings at a time, each in its own process")
     add("--threads", default="1", metavar="N", help="threads of one training")

@@ -142,10 +142,13 @@ def _parser() -> PlainParser:
         "--data_sets",
         nargs="+",
         metavar="NAME",
-        help="several data sets: names of configs, or of the file's data",
+        help="several data sets: names of configs, or of the file's data sets",
     )
     add(
-        "--backbones", nargs="+", metavar="NAME", help="several backbones: names of classes, or of the file's"
+        "--backbones",
+        nargs="+",
+        metavar="NAME",
+        help="several backbones: names of classes, or of the file's backbones",
     )
     add(
         "--for",
@@ -167,7 +170,7 @@ def _parser() -> PlainParser:
         "--seeds",
         nargs="+",
         metavar="N",
-        help=f"seeds; everything is run once per seed (default: {' '.join(_SEEDS)})",
+        help=f"one split per seed; everything is run once for each (default: {' '.join(_SEEDS)})",
     )
     add(
         "--warmup_epochs",
@@ -191,7 +194,7 @@ def _parser() -> PlainParser:
         nargs="+",
         default=[],
         metavar="NAME=VALUE",
-        help="options of the executor, such as gpus_per_job=1",
+        help="options of ray or slurm, such as gpus_per_job=1",
     )
     return parser
 

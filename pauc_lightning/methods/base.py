@@ -51,13 +51,17 @@ class PartialAUCModule(EvaluatedModule):
             means the paper's four.
         warmup_epochs: Epochs of cross-entropy before the method itself starts.
         score: The score that the loss sees: "sigmoid" of the logit, or the "logit" itself, for losses that take any
-            score, such as the logistic one. Reported and saved scores are always the sigmoid.
+            score, such as the logistic one. CE and HardCE always see the logit. Reported and saved scores are always
+            the sigmoid.
         temperature: T of the sigmoid(logit / T) that the loss sees; "auto" chooses it once, after the warm-up, from the
-            training set's logits, so that the region's scores are where the sigmoid has slope.
+            training set's logits, so that the sigmoid is not flat at the scores in the region. No effect on losses that
+            see the logit, except PartialAUC's.
         ce_weight: Weight w of cross-entropy in the loss after the warm-up, (1 - w) loss + w cross-entropy; in [0, 1).
-        optimizer: Name of the class of torch.optim that trains the warm-up and the methods said to be trained by SGD.
-        optimizer_options: Options of the optimizer besides the next three settings, such as {betas: [0.9, 0.95]}.
-        learning_rate: Step size of the optimizer, in the warm-up and in the methods that are trained by SGD.
+        optimizer: Class of torch.optim that trains the warm-up and then the method, such as AdamW; PAUCI, UPAUCI and
+            AGDSBCD have optimizers of their own after the warm-up.
+        optimizer_options: Options of the optimizer besides learning_rate, momentum and weight_decay, such as
+            {betas: [0.9, 0.95]}.
+        learning_rate: Step size of the optimizer, in the warm-up and in the methods without step sizes of their own.
         momentum: Momentum of SGD, and of other optimizers that have an option of this name.
         weight_decay: L2 penalty on the backbone's weights; AdamW and its like decay them apart from the gradient.
         schedule: "constant", or "cosine": the step sizes fall from their full size to zero, once over the warm-up and

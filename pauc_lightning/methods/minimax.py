@@ -25,13 +25,15 @@ class MinimaxMethod(PartialAUCModule):
 
     Args:
         descent_lr: Step size of the backbone; the paper's nu. "auto" measures it on the first batches after the
-            warm-up: a full step changes the score gaps of the region's pairs by ``relative_step`` of their spread.
-        relative_step: How far a step goes with ``descent_lr: auto``.
+            warm-up, such that a step of full length changes the score gaps between the region's positives and negatives
+            by the share ``relative_step`` of their standard deviation.
+        relative_step: How far a step goes with ``descent_lr: auto``: larger for simple models and short runs, smaller
+            for models that overfit.
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
             network that has nearly fitted the training data has large gradients at the few selected instances, and
             a single step that is too long saturates all scores, from which training does not recover.
-        variable_lr: Step size of a, b, s and s', which are in the scale of the scores; null means `descent_lr`, if that
-            is a number.
+        variable_lr: Step size of a, b, s and s', which are on the scale of the scores; null means `descent_lr` if that
+            is a number, and 0.5 otherwise.
         ascent_lr: Step size of gamma; the paper's lambda. null means a sixteenth of `variable_lr`: gamma must be
             slower than the thresholds, or they oscillate.
         k: Numerator of the mixing weight eta = k / (m + step)^(1/3).

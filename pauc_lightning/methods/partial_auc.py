@@ -20,8 +20,8 @@ class PartialAUC(PartialAUCModule):
         surrogate: Loss of a pair with score gap s: "logistic" is log(1 + exp(-s)), "squared_hinge" max(0, 1 - s)^2,
             "hinge" max(0, 1 - s), "exponential" exp(-s), "sigmoid" 1 / (1 + exp(s)), "squared" (1 - s)^2.
         score: Whether s is a difference of the network's outputs ("logit") or of their sigmoids ("sigmoid"); null means
-            "sigmoid" for "squared", which needs it, and "logit" for the others.
-            With either, ``temperature`` divides the outputs first: on logits it makes the margin of 1 wider.
+            "sigmoid" for "squared", which needs it, and "logit" for the others. With either, the outputs are first
+            divided by ``temperature``: on logits, the hinges then want a gap of that size instead of 1.
         memory: About how many scores beyond a threshold decide its value; more is smoother, fewer follow faster.
         kwargs: See the arguments shared by all methods.
     """

@@ -47,9 +47,9 @@ class PartialAUCLoss(SelectedObjective):
     s_i per positive, which is ℓ(z_i − t) here; Rust and Hocking, https://arxiv.org/abs/2302.11062, sort for the
     squared hinge.
 
-    Tuning: on logits the size of the scores matters, and so does the weight decay; divide logits by a temperature to
-    make the margin of 1 smaller. Prefer ``sigmoid``, or scores in [0, 1], where some positives are hopeless. A wider
-    region than the one that matters generalises better if examples are few.
+    Tuning: on logits the size of the scores matters, and so does the weight decay; divide the logits by T to make the
+    hinges want a gap of T instead of 1. Prefer ``sigmoid``, or scores in [0, 1], where some positives are hopeless. A
+    wider region than the one that matters may generalise better if examples are few.
 
     Args:
         max_fpr: Largest false-positive rate that counts; the paper's beta.

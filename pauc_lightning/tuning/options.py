@@ -30,7 +30,8 @@ from pauc_lightning.tuning.space import space_of
 
 DESCRIPTION = """\
 Search for the best settings of methods on the validation part, with the same number
-of trials for every method. Nothing is tested.
+of trials for every method. Nothing is tested. Needs Optuna: pip install
+'pauc-lightning[tune]'.
 
   pauc tune -c digits --methods ce upauci --trials 20
 
@@ -163,7 +164,13 @@ def _parser() -> PlainParser:
         metavar="FPR[,TPR]",
         help="max_fpr, or max_fpr,min_tpr for a two-way region",
     )
-    add("--seeds", nargs="+", default=["0"], metavar="N", help="seeds; a trial's value is the mean over them")
+    add(
+        "--seeds",
+        nargs="+",
+        default=["0"],
+        metavar="N",
+        help="one split per seed; a trial's value is the mean over them",
+    )
     add(
         "--warmup_epochs",
         default="10",
