@@ -10,13 +10,13 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Cell, Run
 from pauc_lightning.experiments.plan import Plan
 
-_CALLBACKS = tuple(
+CALLBACKS = tuple(
     f"--trainer.callbacks+=pauc_lightning.experiments.record.{name}"
     for name in ("RunRecord", "ProgressReporter")
 )
-_FIRST = ("--trainer.devices=1",)
+FIRST = ("--trainer.devices=1",)
 """Options that configs may override: a cell's results must not depend on the number of devices of the machine."""
-_DEFAULTS = (
+DEFAULTS = (
     "--trainer.enable_model_summary=false",
     "--trainer.enable_progress_bar=false",
     "--figures.every_n_epochs=0",
@@ -47,7 +47,7 @@ def fit_arguments(
         f"--seed_everything={cell.seed}",
         f"--data.seed={cell.seed}",
         f"--trainer.max_epochs={plan.epochs_of(cell)}",
-        *_CALLBACKS,
+        *CALLBACKS,
     ]
     if isinstance(cell, Run):
         own += [
@@ -95,10 +95,10 @@ def check_config(config: dict[str, Any], command: str = "pauc compare") -> None:
 def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
     """Yield the settings in the order in which they win: files, the file's options, the command line's."""
     variants = plan.variants_of(cell)
-    yield from _FIRST
+    yield from FIRST
     for config in (*shared_configs(plan, common), *(path for v in variants for path in v.configs)):
         yield from ("-c", config)
-    yield from _DEFAULTS
+    yield from DEFAULTS
     for variant in variants:
         yield from variant.options
     yield from plan.extra

@@ -7,22 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pauc_lightning.config_files import name_of_config
+from pauc_lightning.experiments.commands import CALLBACKS, DEFAULTS, FIRST
 from pauc_lightning.experiments.option_values import method_config
 from pauc_lightning.tuning.request import TuneRequest
 from pauc_lightning.tuning.space import Value
-
-_FIRST = ("--trainer.devices=1",)
-"""Options that configs may override: a trial's value must not depend on the number of devices of the machine."""
-_DEFAULTS = (
-    "--trainer.enable_model_summary=false",
-    "--trainer.enable_progress_bar=false",
-    "--figures.every_n_epochs=0",
-)
-"""Options of every training that a user may override."""
-_CALLBACKS = tuple(
-    f"--trainer.callbacks+=pauc_lightning.experiments.record.{name}"
-    for name in ("RunRecord", "ProgressReporter")
-)
 
 
 def warm_up_arguments(request: TuneRequest, seed: int, run_dir: Path) -> tuple[str, ...]:
@@ -98,7 +86,7 @@ def as_option(key: str, value: Value) -> str:
 
 def _common(request: TuneRequest, configs: Sequence[Path]) -> list[str]:
     names = (*request.configs, *map(str, configs))
-    return [*_FIRST, *(part for name in names for part in ("-c", name)), *_DEFAULTS]
+    return [*FIRST, *(part for name in names for part in ("-c", name)), *DEFAULTS]
 
 
 def _own(seed: int, run_dir: Path, name: str, epochs: int) -> tuple[str, ...]:
@@ -109,7 +97,7 @@ def _own(seed: int, run_dir: Path, name: str, epochs: int) -> tuple[str, ...]:
         f"--data.seed={seed}",
         f"--trainer.max_epochs={epochs}",
         "--test_best=false",
-        *_CALLBACKS,
+        *CALLBACKS,
     )
 
 
