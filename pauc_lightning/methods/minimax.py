@@ -24,9 +24,10 @@ class MinimaxMethod(PartialAUCModule):
     """A minimax objective trained by ASGDA after the warm-up.
 
     Args:
-        descent_lr: Step size of the backbone; the paper's nu. "auto" measures it on the first batches after the
-            warm-up, such that a step of full length changes the score gaps between the region's positives and negatives
-            by the share ``relative_step`` of their standard deviation.
+        descent_lr: Step size of the backbone; the paper's nu. Wide inputs, such as a thousand frozen features, need
+            shorter steps. "auto" measures it on the first batches after the warm-up, such that a step of full length
+            changes the score gaps between the region's positives and negatives by the share ``relative_step`` of
+            their standard deviation.
         relative_step: How far a step goes with ``descent_lr: auto``: larger for simple models and short runs, smaller
             for models that overfit.
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
@@ -53,7 +54,7 @@ class MinimaxMethod(PartialAUCModule):
     def __init__(
         self,
         *,
-        descent_lr: float | Auto = "auto",
+        descent_lr: float | Auto = default_of(ASGDA, "lr"),
         relative_step: float = 0.25,
         gradient_clip_norm: float | None = 1.0,
         variable_lr: float | None = default_of(ASGDA, "lr"),

@@ -44,7 +44,7 @@ MINIMAX: dict[str, Any] = {
     **SHARED,
     "schedule": "cosine",
     "gradient_clip_norm": 1.0,
-    "descent_lr": "auto",
+    "descent_lr": 0.5,
     "relative_step": 0.25,
     "variable_lr": 0.5,
     "ascent_lr": None,
@@ -161,8 +161,7 @@ def test_the_loop_of_the_readme_trains_with_the_settings_of_the_configurations()
         name: settings[name] for name in ("omega", "weights", "c_step", "constraint")
     }
     network, variables, gamma = optimizer.param_groups
-    assert settings["descent_lr"] == "auto"  # a plain loop has no gauge: the optimizer's own default
-    assert (network["lr"], variables["lr"]) == (0.5, settings["variable_lr"])
+    assert (network["lr"], variables["lr"]) == (settings["descent_lr"], settings["variable_lr"])
     module = methods.UPAUCI(backbone=torch.nn.Linear(1, 1))
     assert gamma["lr"] == module.ascent_lr
     for group in (network, variables, gamma):

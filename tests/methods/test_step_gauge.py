@@ -22,7 +22,7 @@ def linear(x: Tensor, weight: Tensor, gradient: Tensor, clip: float | None, max_
     with torch.no_grad():
         net.weight.copy_(weight)
     net.weight.grad = gradient.clone()[None]
-    module = UPAUCI(backbone=net, max_fpr=max_fpr, gradient_clip_norm=clip)
+    module = UPAUCI(backbone=net, max_fpr=max_fpr, descent_lr="auto", gradient_clip_norm=clip)
     module.double()
     return module
 
@@ -111,7 +111,13 @@ def test_inputs_in_other_units_lead_to_the_same_scores(tmp_path: Path) -> None:
                 return out
 
         # The gradients are longer than 1 in both units, so that all steps are full ones.
-        module = UPAUCI(backbone=InUnits(unit), warmup_epochs=0, weight_decay=0.0, gradient_clip_norm=1e-3)
+        module = UPAUCI(
+            backbone=InUnits(unit),
+            warmup_epochs=0,
+            descent_lr="auto",
+            weight_decay=0.0,
+            gradient_clip_norm=1e-3,
+        )
         fit(module, tmp_path, max_epochs=2, precision="64-true")
         input = digits().dataset("train").__getitems__(list(range(50))).input
         scores.append(module.backbone(digits().eval_transform(input).double()).squeeze(1).detach())
@@ -135,7 +141,10 @@ def spied(module: PAUCI, sizes: list[float]) -> PAUCI:
 def test_the_gauge_settles_after_the_first_batches_and_the_variables_keep_their_steps(tmp_path: Path) -> None:
     sizes: list[float] = []
     module = spied(
-        PAUCI(backbone=small_net(), warmup_epochs=1, learning_rate=0.1, schedule="constant"), sizes
+        PAUCI(
+            backbone=small_net(), warmup_epochs=1, descent_lr="auto", learning_rate=0.1, schedule="constant"
+        ),
+        sizes,
     )
     fit(module, tmp_path, max_epochs=4)
     assert len(sizes) == 30
@@ -150,7 +159,7 @@ def test_the_gauge_settles_after_the_first_batches_and_the_variables_keep_their_
 
 
 def test_a_second_fit_goes_on_with_the_measured_step_size(tmp_path: Path) -> None:
-    module = PAUCI(backbone=small_net(), warmup_epochs=0)
+    module = PAUCI(backbone=small_net(), warmup_epochs=0, descent_lr="auto")
     fit(module, tmp_path, max_epochs=2)
     assert module.step_gauge is not None
     measured = module.step_gauge.step_size
@@ -164,7 +173,7 @@ def test_a_number_needs_no_gauge(tmp_path: Path) -> None:
     assert module.step_gauge is None
     assert (module.variable_lr, module.ascent_lr) == (0.3, 0.3 / 16)
     assert not [key for key in module.state_dict() if "gauge" in key]
-    assert PAUCI(backbone=small_net(), variable_lr=None).variable_lr == 0.5
+    assert PAUCI(backbone=small_net(), descent_lr="auto", variable_lr=None).variable_lr == 0.5
 
 
 def test_loading_a_state_changes_the_step_size() -> None:
