@@ -1,4 +1,4 @@
-"""Time of many small runs by ``pauc compare``, beside plain loops over tensors that train the same methods."""
+"""Time of many small runs by `pauc compare`, beside plain loops over tensors that train the same methods."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Size:
     Args:
         seeds: Number of seeds; every method is trained once with each.
         rows: Rows of the table; 0.7 of them are for training, 0.15 for validation and 0.15 for the test.
-        columns: Inputs.
+        columns: Columns of the table, the inputs.
         epochs: Epochs of each run, each followed by a validation.
         batch: Rows per batch.
     """
@@ -271,10 +271,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     integers = {
         "runs": (100, 3, "runs, rounded up to a multiple of the number of methods"),
         "rows": (10_000, 400, "rows of the table"),
-        "columns": (10, 1, "inputs"),
+        "columns": (10, 1, "columns of the table, the inputs"),
         "epochs": (60, 1, "epochs of each run"),
         "batch": (512, 2, "rows per batch"),
-        "threads": (1, 1, "torch's threads"),
+        "threads": (1, 1, "threads of torch"),
     }
     for name, (default, _, text) in integers.items():
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{text} (default {default})")

@@ -8,8 +8,10 @@ GROUPS = {
     "Train": {
         "fit": "train a method on a data set",
         "resume": "continue a run that was stopped, exactly where it stopped",
+    },
+    "Choose a method": {
+        "advise": "find out whether training for the corner pays on your data",
         "compare": "train several methods from the same warm-up and print one table",
-        "advise": "say whether training for the corner pays on your data",
         "tune": "search for the best settings of methods on the validation part",
     },
     "Evaluate": {
@@ -33,6 +35,8 @@ pauc test runs/DigitsLT-UPAUCI/version_0
 pauc resume runs/DigitsLT-UPAUCI/version_0 --trainer.max_epochs 100
 pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
 pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
+pauc tune -c digits --methods ce upauci --trials 20
+pauc advise -c digits --region 0.1 --minutes 5
 """
 
 _MORE = """\

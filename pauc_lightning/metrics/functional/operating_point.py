@@ -17,7 +17,7 @@ from pauc_lightning.region import select_count
 class OperatingPoint(NamedTuple):
     """What a threshold does: scores of at least ``threshold`` are called positive.
 
-    Args:
+    Attributes:
         threshold: The smallest score that is called positive; infinite if none is.
         fpr: Share of the negatives that are called positive.
         tpr: Share of the positives that are called positive; the recall.
