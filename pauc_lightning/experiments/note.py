@@ -93,7 +93,10 @@ class Note:
             content[axis][label] = variant.as_dict()
         files = [*map(Path, plan.configs), *(Path(p) for *_, v in _values(plan) for p in v.configs)]
         content["files"] = {**earlier.get("files", {}), **{str(path): _text(plan, path) for path in files}}
-        content["data_files"] = {**earlier.get("data_files", {}), **_data_files(plan, list(plan.data) or [""])}
+        content["data_files"] = {
+            **earlier.get("data_files", {}),
+            **_data_files(plan, list(plan.data) or [""]),
+        }
         write_text(self.path, json.dumps(content, indent=2) + "\n")
 
 
