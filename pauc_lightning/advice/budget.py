@@ -14,6 +14,9 @@ _SHARE_OF_SEARCH = 0.7
 """The share of a split's time that goes to the search, before it is known how long the rest takes."""
 
 
+_OVERTIME = f"the time is up, but advice needs {FEWEST_SEEDS} splits"
+
+
 class Budget:
     """Divides the time among the splits.
 
@@ -52,10 +55,8 @@ class Budget:
             rest = self._longest_rest or (1 - _SHARE_OF_SEARCH) * share
             self._search = max(share - rest, 1.0)
             if not known:
-                remaining = in_words(max(left, 0.0))
-                print(
-                    f"Split {position + 1} of {len(seeds)}, seed {seed} (about {remaining} left):", flush=True
-                )
+                remaining = f"about {in_words(left)} left" if left > 0 else _OVERTIME
+                print(f"Split {position + 1} of {len(seeds)}, seed {seed} ({remaining}):", flush=True)
             self._started = self._clock()
             yield replace(self._request.plan, seeds=(seed,), tuning=Tuning(seconds=self._search))
             self.seeds.append(seed)

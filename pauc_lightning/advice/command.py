@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pauc_lightning.advice.options import parse
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.cells import Cell
 from pauc_lightning.experiments.compare import RunPauc, make_comparison
 from pauc_lightning.experiments.plan import Plan
 
@@ -45,28 +46,39 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
         directory = make_comparison(replace(request.plan, seeds=(seed,)), run_pauc, command).directory
         return all(directory.finished(run) for run in replace(request.plan, seeds=(seed,)).runs)
 
+    failures: dict[Cell, str] = {}
     try:
         for plan in budget.plans(is_finished):
             comparison = make_comparison(plan, run_pauc, command)
             with comparison.held():
                 comparison.train()
                 comparison.results()  # evaluates the training part, which takes time, too
+            failures |= comparison.failures
         whole = replace(request.plan, seeds=tuple(budget.seeds))
-        results = make_comparison(whole, run_pauc, command).results()
+        all_splits = make_comparison(whole, run_pauc, command)
+        all_splits.failures |= failures
+        results = all_splits.results()
     except KeyboardInterrupt:
         print(f"\nInterrupted; finished runs are kept. To continue, type:\n  {command}", file=sys.stderr)
         raise SystemExit(130) from None
     files = results.save()
     evidence = collect(results)
     if evidence is None:
-        logs = ", ".join(
-            sorted({str(outcome.failure) for outcome in results.outcomes.values() if outcome.failure})
+        cell, reason = next(iter(failures.items()))
+        raise InputError(
+            f"There is no split on which cross-entropy and a method have a value. {cell.title}: {reason}"
         )
-        raise InputError(f"There is no split on which cross-entropy and a method have a value: {logs}")
-    _report(evidence, verdict(evidence), whole, command, files)
+    _report(evidence, verdict(evidence), whole, command, files, failures)
 
 
-def _report(evidence: Evidence, advice: Verdict, plan: Plan, command: str, files: Sequence[Path]) -> None:
+def _report(
+    evidence: Evidence,
+    advice: Verdict,
+    plan: Plan,
+    command: str,
+    files: Sequence[Path],
+    failures: Mapping[Cell, str],
+) -> None:
     from pauc_lightning.advice.figure import plot_advice
     from pauc_lightning.files import complete_binary_file, write_text
 
@@ -77,8 +89,9 @@ def _report(evidence: Evidence, advice: Verdict, plan: Plan, command: str, files
             "",
             *_table(evidence),
             "",
-            f"Means over {evidence.n_splits} splits, tuned with equal budgets on their validation parts; intervals of "
-            "paired gains, corrected for overlapping splits. The method was chosen on the validation parts.",
+            f"Means over {evidence.n_splits} splits{_tuned(evidence)}; intervals of paired gains, corrected for "
+            "overlapping splits. The method was chosen on the validation parts.",
+            *_left_out(failures),
         ]
     )
     write_text(page, f"{text}\n\nMade by: `{command}`\n")
@@ -86,6 +99,23 @@ def _report(evidence: Evidence, advice: Verdict, plan: Plan, command: str, files
         plot_advice(evidence, advice.sentence.partition(":")[0]).savefig(file, format="png", dpi=150)
     print(f"\n{text}\n\nSaved: {', '.join(map(str, [page, picture, *files]))}")
     print(f"Next:  {_next(evidence, advice, plan)}", flush=True)
+
+
+def _tuned(evidence: Evidence) -> str:
+    """Say how much was tuned."""
+    fewest, most = min(evidence.trials), max(evidence.trials)
+    if most == 1:
+        return ", not tuned: the time allowed one trial only, every method as it is configured"
+    trials = f"{most}" if fewest == most else f"{fewest} to {most}"
+    return f", tuned on their validation parts with {trials} trials of each method"
+
+
+def _left_out(failures: Mapping[Cell, str]) -> list[str]:
+    """Name the runs that failed: their splits do not count, which may flatter a method."""
+    if not failures:
+        return []
+    lines = [f"- {cell.title}: {reason}" for cell, reason in failures.items()]
+    return ["", "Failed, so that these splits, or the method on all splits, are left out above:", "", *lines]
 
 
 def _table(evidence: Evidence) -> list[str]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from pauc_lightning.experiments.cells import Run
 from pauc_lightning.experiments.interval import TEST_OVER_TRAIN, Interval, corrected_interval
+from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.report import Results
+from pauc_lightning.experiments.tuned import Search
 from pauc_lightning.region import Region
+from pauc_lightning.tuning.directory import TuningDirectory
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,25 @@ class Evidence:
         region: The region.
         baseline: Cross-entropy.
         methods: The methods that train for the region.
+        trials: For each split, the number of trials of every method's search; one means that nothing was tuned.
         test_over_train: The size of the test part over that of the training part.
     """
 
     region: Region
     baseline: MethodEvidence
     methods: tuple[MethodEvidence, ...]
+    trials: tuple[int, ...]
     test_over_train: float = TEST_OVER_TRAIN
 
     @property
     def n_splits(self) -> int:
         """Number of splits."""
         return len(self.baseline.test)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether there was time for a search on every split: the first trial is the method as it is configured."""
+        return min(self.trials) > 1
 
     @property
     def chosen(self) -> MethodEvidence:
@@ -111,8 +121,15 @@ def collect(results: Results) -> Evidence | None:
         region,
         of(plan.baseline),
         tuple(of(method) for method in methods if method != plan.baseline),
+        tuple(_trials(plan, Search(task, region, seed)) for seed in seeds),
         results.test_over_train.get(task, TEST_OVER_TRAIN),
     )
+
+
+def _trials(plan: Plan, search: Search) -> int:
+    """The number of trials that every method had on a split."""
+    directory = TuningDirectory(plan.out / search.folder)
+    return min(len(directory.trials(method)) for method in plan.methods)
 
 
 def _differences(values: Sequence[float], others: Sequence[float]) -> list[float]:

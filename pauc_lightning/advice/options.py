@@ -9,12 +9,21 @@ from dataclasses import dataclass, replace
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import request
-from pauc_lightning.experiments.option_values import minutes
+from pauc_lightning.experiments.option_values import minutes, region
 from pauc_lightning.experiments.plan import Plan, Tuning
+from pauc_lightning.experiments.variant import option_names
 
 BASELINE = "ce"
 FEWEST_SEEDS = 3
 """With fewer splits an interval says nothing."""
+
+_NOT_TO_BE_GIVEN = {
+    "regions": "give one --region",
+    "baseline": f"methods are compared with {BASELINE}",
+    "tuned": "all methods are tuned, for as long as --minutes allow",
+    "train_part": "the training part is always evaluated",
+}
+"""Options of ``pauc compare`` that ``pauc advise`` sets itself, and what to do instead."""
 
 DESCRIPTION = """\
 Find out whether training for the corner of the ROC curve pays on your data:
@@ -60,6 +69,10 @@ def parse(argv: Sequence[str]) -> AdviceRequest:
     """
     parser = _parser()
     own, others = parser.parse_known_args(argv)
+    for name in option_names(others):
+        if name in _NOT_TO_BE_GIVEN:
+            raise InputError(f"`--{name}` cannot be given to pauc advise: {_NOT_TO_BE_GIVEN[name]}.")
+    region("--region", own.region)  # `pauc compare` would call it by another name
     methods = list(dict.fromkeys([BASELINE, *own.methods]))
     if len(methods) == 1:
         raise InputError(

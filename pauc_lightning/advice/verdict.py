@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pauc_lightning.advice.evidence import Evidence
@@ -28,6 +28,14 @@ class Verdict:
 
 def verdict(evidence: Evidence) -> Verdict:
     """Judge by the interval of the gain of the method that is best on the validation parts."""
+    found = _by_the_interval(evidence)
+    if evidence.is_tuned:
+        return found
+    some = "Nothing was tuned" if max(evidence.trials) == 1 else "On some splits nothing was tuned"
+    return replace(found, sentence=f"{found.sentence} {some}, which may decide this: give more --minutes.")
+
+
+def _by_the_interval(evidence: Evidence) -> Verdict:
     chosen, base = evidence.chosen, evidence.baseline
     interval = evidence.interval(chosen)
     gain = statistics.mean(evidence.gains(chosen))
@@ -36,11 +44,12 @@ def verdict(evidence: Evidence) -> Verdict:
         return Verdict(
             "too_little",
             f"No advice: {chosen.method} gains {gain:+.4f} in {what} on a single split, which says nothing about "
-            "others. Give more --minutes.",
+            "others. The other ones failed.",
         )
+    over = "equally tuned cross-entropy" if evidence.is_tuned else "cross-entropy"
     measured = (
-        f"{chosen.method} gains {gain:+.4f} in {what} over equally tuned cross-entropy (95 % interval "
-        f"{interval.low:+.4f} to {interval.high:+.4f}, {evidence.n_splits} splits)"
+        f"{chosen.method} gains {gain:+.4f} in {what} over {over} (95 % interval {interval.low:+.4f} to "
+        f"{interval.high:+.4f}, {evidence.n_splits} splits)"
     )
     if interval.low > 0:
         return Verdict("corner", f"Train for the corner: {measured}.")

@@ -56,7 +56,8 @@ class Comparison:
         self._published = published
         # Keep the current stream, because the runs' output is captured. A pipe is no terminal, even with FORCE_COLOR.
         self._console = Console(file=sys.stdout, force_terminal=sys.stdout.isatty(), highlight=False)
-        self._failures: dict[Cell, str] = {}
+        self.failures: dict[Cell, str] = {}
+        """Why runs have no value; those of earlier comparisons in the same directory may be added."""
         self._warnings: dict[str, Cell] = {}
         self._wandb: ComparisonInWandb | None = None
 
@@ -78,7 +79,7 @@ class Comparison:
             self._say_interrupted()
             raise SystemExit(130) from None
         self._print(results, files)
-        if self._failures:
+        if self.failures:
             raise SystemExit(1)
 
     # ------------------------------------------------------------------ training
@@ -127,7 +128,7 @@ class Comparison:
         )
         with display_for(board, self._console) as display:
             training.run(cells, board, display)
-        self._failures |= training.failures
+        self.failures |= training.failures
         self._warnings |= training.warnings
 
     def _added(self, cell: Cell, tuned: Options) -> list[str]:
@@ -143,13 +144,13 @@ class Comparison:
 
         self._train_cells(list(warm_ups_of(missing)), executor, common)
         runs = [cell for cell in missing if isinstance(cell, Run)]
-        lost = [run for run in runs if run.warm_up in self._failures]
-        self._failures |= {run: f"not run, because its {run.warm_up.title}, failed." for run in lost}
+        lost = [run for run in runs if run.warm_up in self.failures]
+        self.failures |= {run: f"not run, because its {run.warm_up.title}, failed." for run in lost}
         runs = [run for run in runs if run not in lost]
         tuned, failures = tuned_options(
             self.plan, self.directory, common, executor, searches(runs), lambda: watching(self._console)
         )
-        self._failures |= failures
+        self.failures |= failures
         self._train_cells([run for run in runs if run in tuned], executor, common, tuned)
 
     def _say_cores(self, n_cells: int, slots: int) -> None:
@@ -167,7 +168,7 @@ class Comparison:
     # ------------------------------------------------------------------ results
 
     def _outcome(self, run: Run) -> Outcome:
-        failure = self._failures.get(run)
+        failure = self.failures.get(run)
         return self.directory.outcome(run) if failure is None else Outcome(failure=failure)
 
     def results(self) -> Results:

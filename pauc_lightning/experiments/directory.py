@@ -15,6 +15,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import lock
 from pauc_lightning.experiments.axes import WARM_UP
 from pauc_lightning.experiments.cells import Cell, Run, WarmUp
+from pauc_lightning.experiments.data_files import data_files
 from pauc_lightning.experiments.note import Note, common_settings, read_json
 from pauc_lightning.experiments.outcome import Outcome, Record
 from pauc_lightning.experiments.plan import Plan
@@ -253,8 +254,8 @@ class ComparisonDirectory:
 
 
 def _digest(arguments: Sequence[str], threads: int) -> str:
-    """A checksum of a command and of the config files that it names."""
-    digest = hashlib.sha256(json.dumps([list(arguments), threads]).encode())
+    """A checksum of a command and of the config and data files that it names."""
+    digest = hashlib.sha256(json.dumps([list(arguments), threads, data_files(arguments)]).encode())
     for path in given_configs(arguments):
         digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()

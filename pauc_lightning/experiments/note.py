@@ -11,6 +11,7 @@ import yaml
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.axes import WARM_UP
+from pauc_lightning.experiments.data_files import data_files
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.variant import Variant
 from pauc_lightning.files import write_text
@@ -59,6 +60,17 @@ class Note:
                     f"one. Give another --out, or undo the change (the old content, if known, is in {self.path})."
                 )
 
+        self._check_data(plan, used, earlier.get("data_files", {}))
+
+    def _check_data(self, plan: Plan, used: Mapping[str, set[str]], earlier: Mapping[str, str]) -> None:
+        labels = [label for label in plan.data if label in used.get("data", ())] if plan.data else [""]
+        for path, checksum in _data_files(plan, labels).items():
+            if earlier.get(path, checksum) != checksum:  # earlier versions did not record it
+                raise InputError(
+                    f"`--out {self.folder}` holds runs made with other data: {path} has changed since. Give another "
+                    "--out, or restore the file."
+                )
+
     def _check_variant(self, axis: str, label: str, variant: Variant, earlier: Mapping[str, Any]) -> None:
         now = variant.as_dict()
         # Earlier versions had no options for single methods.
@@ -81,6 +93,10 @@ class Note:
             content[axis][label] = variant.as_dict()
         files = [*map(Path, plan.configs), *(Path(p) for *_, v in _values(plan) for p in v.configs)]
         content["files"] = {**earlier.get("files", {}), **{str(path): _text(plan, path) for path in files}}
+        content["data_files"] = {
+            **earlier.get("data_files", {}),
+            **_data_files(plan, list(plan.data) or [""]),
+        }
         write_text(self.path, json.dumps(content, indent=2) + "\n")
 
 
@@ -122,6 +138,16 @@ def _values(plan: Plan) -> Iterator[tuple[str, str, Variant]]:
             yield axis, label, variant
     if plan.warmup_epochs > 0:
         yield WARM_UP, WARM_UP, plan.warm_up
+
+
+def _data_files(plan: Plan, labels: Sequence[str]) -> dict[str, str]:
+    """The checksums of the files that the data sets of these labels are read from."""
+    found: dict[str, str] = {}
+    for label in labels:
+        variant = plan.data.get(label, Variant())
+        configs = [part for path in (*plan.configs, *variant.configs) for part in ("-c", path)]
+        found |= data_files([*configs, *variant.options, *plan.extra, *variant.last])
+    return found
 
 
 def _files_in_use(plan: Plan, used: Mapping[str, set[str]]) -> list[Path]:

@@ -12,6 +12,7 @@ from typing import Any
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import lock
+from pauc_lightning.experiments.data_files import data_files
 from pauc_lightning.experiments.outcome import Record
 from pauc_lightning.files import write_text
 from pauc_lightning.tuning.record import read_record
@@ -70,8 +71,14 @@ class TuningDirectory:
         now = _settings(request)
         earlier = _read_json(self._note) if self._note.is_file() and self._has_results() else {}
         methods = dict(earlier.get("methods", {}))
+        for path, checksum in now["data_files"].items() if earlier else ():
+            if earlier.get("data_files", {}).get(path, checksum) != checksum:
+                raise InputError(
+                    f"`--out {self.path}` holds trials made with other data: {path} has changed since. Give another "
+                    "--out, or restore the file."
+                )
         for key in now if earlier else ():
-            if now[key] != earlier.get(key):
+            if key != "data_files" and now[key] != earlier.get(key):
                 raise InputError(
                     f"`--out {self.path}` holds a search with other settings ({key}: {earlier.get(key)}, now "
                     f"{now[key]}). Give another --out. Methods and trials may be added."
@@ -187,7 +194,16 @@ def _settings(request: TuneRequest) -> dict[str, Any]:
         "search_seed": request.search_seed,
         "warm_ups": {str(seed): str(path) for seed, path in (request.warm_ups or {}).items()},
         "threads": request.threads,
+        "data_files": _data_files(request),
     }
+
+
+def _data_files(request: TuneRequest) -> dict[str, str]:
+    configs = [part for name in request.configs for part in ("-c", str(find_config(name)))]
+    found: dict[str, str] = {}
+    for method in request.methods:
+        found |= data_files([*configs, *request.options_of(method)])
+    return found
 
 
 def _method_settings(request: TuneRequest, method: str, space: Space) -> dict[str, Any]:

@@ -78,7 +78,10 @@ def test_advice_on_a_table(
         (["--seeds", "0", "1"], "`--seeds 0 1`: give at least 3"),
         (["--methods", "ce"], "name a method besides ce"),
         (["--minutes", "soon"], "`--minutes soon`: give a number above 0"),
-        (["--region", "2"], "`--regions 2`: `max_fpr` is a rate"),
+        (["--region", "2"], "`--region 2`: `max_fpr` is a rate"),
+        (["--regions", "0.1"], "`--regions` cannot be given to pauc advise: give one --region"),
+        (["--baseline=upauci"], "methods are compared with ce"),
+        (["--tuned", "5"], "`--tuned` cannot be given to pauc advise"),
         (["--methods", "upuci"], "Did you mean `upauci`?"),
         (["--backbones", "LinearScorer", "MLPScorer"], "one data set and one backbone"),
     ],
@@ -96,3 +99,43 @@ def test_mistakes_get_a_sentence(
     assert stopped.value.code == 2
     assert sentence in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_method_that_fails_on_a_split_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_table(Path("mine.csv"))
+    Path("methods_that_fail.py").write_text(
+        "from pauc_lightning.methods import CE\n\n"
+        "class FailsOnSeedOne(CE):\n"
+        "    def on_train_start(self):\n"
+        "        super().on_train_start()\n"
+        "        if self.trainer.datamodule.seed == 1:\n"
+        "            raise RuntimeError('the disk melted')\n"
+    )
+    Path("configs/method").mkdir(parents=True)
+    Path("configs/method/fragile.yaml").write_text("model: {class_path: methods_that_fail.FailsOnSeedOne}\n")
+    main(
+        [
+            *(
+                "advise",
+                "-c",
+                "tabular",
+                "--data.path",
+                "mine.csv",
+                "--data.label",
+                "label",
+                "--region",
+                "0.3",
+            ),
+            *("--model.backbone", "LinearScorer", "--methods", "fragile", *SMALL),
+        ]
+    )
+    page = Path("runs/advise/advice.md").read_text()
+    assert "the disk melted" in capsys.readouterr().out
+    assert "2 splits" in page.splitlines()[0]
+    assert "- fragile, OPAUC (FPR ≤ 0.3), seed 1: " in page
+    assert "the disk melted" in page
+    assert "‡" in Path("runs/advise/table.md").read_text()

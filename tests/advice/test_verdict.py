@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pauc_lightning.advice.evidence import Evidence, MethodEvidence
@@ -15,7 +17,7 @@ def method(name: str, test: list[float], train: float = 0.7, validation: float =
 
 
 def evidence(ce: MethodEvidence, *others: MethodEvidence) -> Evidence:
-    return Evidence(Region(0.05), ce, others, test_over_train=0.25)
+    return Evidence(Region(0.05), ce, others, (5,) * len(ce.test), test_over_train=0.25)
 
 
 def test_a_gain_whose_interval_excludes_zero_says_train_for_the_corner() -> None:
@@ -67,6 +69,16 @@ def test_the_method_is_chosen_on_validation_and_not_on_the_test_part() -> None:
     found = evidence(method("ce", [0.6, 0.6, 0.6]), lucky, chosen)
     assert found.chosen is chosen
     assert "chosen gains +0.0033" in verdict(found).sentence
+
+
+@pytest.mark.parametrize(
+    ("trials", "caution"), [((1, 1, 1), "Nothing was tuned"), ((4, 1, 4), "On some splits nothing was tuned")]
+)
+def test_methods_that_were_not_tuned_are_not_called_tuned(trials: tuple[int, ...], caution: str) -> None:
+    ce, upauci = method("ce", [0.6, 0.6, 0.6]), method("upauci", [0.69, 0.70, 0.71])
+    sentence = verdict(replace(evidence(ce, upauci), trials=trials)).sentence
+    assert "equally tuned" not in sentence
+    assert sentence.endswith(f"{caution}, which may decide this: give more --minutes.")
 
 
 def test_one_split_is_no_evidence() -> None:
