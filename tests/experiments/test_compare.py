@@ -445,6 +445,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("-c words.yaml", "`-c words.yaml` holds a str, not settings"),
         ("--out words.yaml", "`--out words.yaml`: words.yaml is a file"),
         ("--out words.yaml/here", "words.yaml is a file"),
+        ("--executor_options address=[", "`[` cannot be read. Give a number or a word"),
     ],
 )
 def test_a_mistake_ends_in_a_sentence_before_anything_is_trained(

@@ -33,11 +33,11 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     [
         (
             "127.0.0.1:1",
-            r"No Ray cluster answers at `ray_address=127.0.0.1:1` \(.*refused\): check the addre",
+            r"No Ray cluster answers at `address=127.0.0.1:1` \(.*refused\): check the addre",
         ),
         (
             "somewhere",
-            "`ray_address` must be local, auto or HOST:PORT, such as 10.0.0.1:6379, got 'somewhere'",
+            "`address` must be local, auto or HOST:PORT, such as 10.0.0.1:6379, got 'somewhere'",
         ),
     ],
 )

@@ -265,7 +265,7 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdecimal():
         raise InputError(
-            f"`ray_address` must be local, auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}."
+            f"`address` must be local, auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}."
         )
     try:
         socket.create_connection((host, int(port)), _SECONDS_TO_ANSWER).close()
@@ -275,9 +275,7 @@ def _check_reachable(address: str) -> None:
 
 def _no_answer(address: str, error: BaseException) -> str:
     remedy = "start one with `ray start --head`" if address == "auto" else "check the address"
-    return (
-        f"No Ray cluster answers at `ray_address={address}` ({_last_line(error)}): {remedy}, or use `local`."
-    )
+    return f"No Ray cluster answers at `address={address}` ({_last_line(error)}): {remedy}, or use `local`."
 
 
 def _versions() -> dict[str, str]:
