@@ -29,7 +29,7 @@ def check_installed() -> None:
         import optuna  # noqa: F401
     except ImportError as error:
         raise InputError(
-            "`pauc tune` needs Optuna, which is not installed: pip install 'pauc-lightning[tune]'."
+            "Tuning needs Optuna, which is not installed: pip install 'pauc-lightning[tune]'."
         ) from error
 
 

@@ -477,3 +477,12 @@ def test_a_warm_up_that_cannot_work_ends_the_comparison(capsys: pytest.CaptureFi
     assert "11" in message
     assert not Path("runs").exists()
     assert message.count("\n") == 1
+
+
+def test_tuned_columns_without_optuna_are_refused_before_the_warm_ups(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    message = refused(capsys, "compare", "-c", DIGITS, "--methods", "ce", "--tuned", "2", "--out", "out")
+    assert "Tuning needs Optuna, which is not installed" in message
+    assert not Path("out").exists()
