@@ -50,7 +50,8 @@ def check_label(axis: str, label: str) -> None:
 
 def method_variant(label: str, settings: Any) -> Variant:
     """The config and the options of a method; without ``config``, the label is the name of the config."""
-    check_is_name("--methods", label)
+    if settings is None:
+        check_is_name("--methods", label)  # says where own files go
     check_label("--methods", label)
     if label == WARM_UP:
         raise InputError(

@@ -46,10 +46,7 @@ def make_comparison(plan: Plan, run_pauc: RunPauc, command: str) -> Comparison:
     from pauc_lightning.experiments.paper import published
 
     def executor() -> Executor:
-        try:
-            return executor_for(plan.executor, plan.processes, run_pauc, **plan.executor_options)
-        except TypeError as error:  # an unknown name
-            raise InputError(f"`--executor_options` for {plan.executor}: {error}. Leave it out.") from error
+        return executor_for(plan.executor, plan.processes, run_pauc, **plan.executor_options)
 
     return Comparison(plan, run_pauc, command, executor, published)
 

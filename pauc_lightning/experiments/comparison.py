@@ -91,6 +91,10 @@ class Comparison:
         Raises:
             InputError: If the plan cannot work, or the directory is in use; then nothing has been written.
         """
+        if self.plan.tuning is not None:
+            from pauc_lightning.tuning.proposal import check_installed
+
+            check_installed()  # before the warm-ups, which may take hours
         self.directory.check(self.plan)
         config = check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
         self._wandb = ComparisonInWandb.of(config, self.plan.out)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.config_files import find_config, list_configs
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.variant import option_names
+from pauc_lightning.experiments.variant import option_names, split_option
 from pauc_lightning.region import Region
 
 LARGEST_SEED = 2**32 - 1
@@ -86,6 +89,28 @@ def executor_kind(given: str | None, processes: int | None) -> str:
             f"`--executor process` trains one run at a time: leave out --processes {processes}, or the executor."
         )
     return kind
+
+
+def executor_options(words: Sequence[str]) -> dict[str, Any]:
+    """Read the options of an executor.
+
+    Example:
+        >>> executor_options(["gpus_per_job=0.5", "address=local"])
+        {'gpus_per_job': 0.5, 'address': 'local'}
+    """
+    options: dict[str, Any] = {}
+    for word in words:
+        found = split_option(word)
+        if found is None:
+            raise InputError(f"`--executor_options {word}`: write name=value, such as gpus_per_job=1.")
+        try:
+            options[found[0]] = yaml.safe_load(found[1])
+        except yaml.YAMLError as error:
+            raise InputError(
+                f"`--executor_options {word}`: `{found[1]}` cannot be read. Give a number or a word, such as "
+                "gpus_per_job=1."
+            ) from error
+    return options
 
 
 def check_misspelled(extra: Sequence[str], own: Sequence[str]) -> None:

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
@@ -32,6 +30,7 @@ from pauc_lightning.experiments.option_values import (
     check_misspelled,
     check_repeats,
     executor_kind,
+    executor_options,
     region,
     whole_number,
 )
@@ -118,7 +117,7 @@ def parse(argv: Sequence[str]) -> Plan:
         executor=executor,
         processes=processes,
         tuning=_tuning(arguments.tuned, section),
-        executor_options=_executor_options(arguments.executor_options),
+        executor_options=executor_options(arguments.executor_options),
     )
 
 
@@ -296,16 +295,6 @@ def _executor(arguments: argparse.Namespace) -> tuple[str, int]:
     processes = None if given is None else whole_number("--processes", given, 1)
     kind = executor_kind(arguments.executor, processes)
     return kind, processes or (1 if kind == "process" else n_cores())
-
-
-def _executor_options(words: Sequence[str]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for word in words:
-        found = split_option(word)
-        if found is None:
-            raise InputError(f"`--executor_options {word}`: write name=value, such as gpus_per_job=1.")
-        options[found[0]] = yaml.safe_load(found[1])
-    return options
 
 
 def n_cores() -> int:

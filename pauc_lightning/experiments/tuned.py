@@ -12,7 +12,7 @@ from pauc_lightning.experiments.cells import Cell, Run, Task, WarmUp
 from pauc_lightning.experiments.commands import shared_configs
 from pauc_lightning.experiments.directory import ComparisonDirectory
 from pauc_lightning.experiments.executors import Executor
-from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.plan import Plan, Tuning
 from pauc_lightning.region import Region
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def tuned_options(
         print(f"Tuning {number} of {len(todo)}: {search.title}", flush=True)
         start = directory.warm_up_checkpoint(WarmUp(search.seed, search.task))
         with watch() as watcher:
-            result = tune(_request(plan, search, common, start), executor, watcher)
+            result = tune(
+                _request(plan, search, common, start, _budget(plan, directory, search)), executor, watcher
+            )
         for method, of in result.methods.items():
             run = Run(method, search.region, search.seed, search.task)
             if of.best is None:
@@ -98,19 +100,38 @@ def tuned_options(
     return found, failures
 
 
-def _request(plan: Plan, search: Search, common: Path | None, start: Path | None) -> TuneRequest:
+def _budget(plan: Plan, directory: ComparisonDirectory, search: Search) -> Tuning:
+    """The budget of a search; once a method was tested, no other gets more trials than it had."""
+    from pauc_lightning.tuning.directory import TuningDirectory
+
+    assert plan.tuning is not None
+    trials = TuningDirectory(plan.out / search.folder).trials
+    tested = [
+        len(trials(method))
+        for method in plan.methods
+        if directory.finished(Run(method, search.region, search.seed, search.task))
+    ]
+    return (
+        Tuning(trials=min(tested))
+        if plan.tuning.trials is None and tested and min(tested) > 0
+        else plan.tuning
+    )
+
+
+def _request(
+    plan: Plan, search: Search, common: Path | None, start: Path | None, budget: Tuning
+) -> TuneRequest:
     """The same settings as those of the runs, with the same precedence."""
     from pauc_lightning.tuning.request import TuneRequest
 
-    assert plan.tuning is not None
     data, backbone, _ = plan.variants_of(Run(plan.baseline, search.region, search.seed, search.task))
     return TuneRequest(
         configs=(*shared_configs(plan, common), *data.configs, *backbone.configs),
         methods=tuple(plan.methods),
         out=plan.out / search.folder,
         region=search.region,
-        trials=plan.tuning.trials,
-        seconds=plan.tuning.seconds,
+        trials=budget.trials,
+        seconds=budget.seconds,
         seeds=(search.seed,),
         warmup_epochs=plan.warmup_epochs,
         epochs=plan.epochs,

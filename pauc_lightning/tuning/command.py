@@ -52,7 +52,7 @@ def _search(options: Options, run_pauc: Callable[[Sequence[str]], None], console
     from pauc_lightning.tuning.display import watching
     from pauc_lightning.tuning.study import tune
 
-    executor = executor_for(options.executor, options.processes, run_pauc)
+    executor = executor_for(options.executor, options.processes, run_pauc, **options.executor_options)
     with executor, watching(console) as watcher:
         return tune(options.request, executor, watcher)
 

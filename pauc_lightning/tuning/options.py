@@ -6,9 +6,10 @@ Nothing slow is imported here, so that ``pauc tune --help`` answers at once.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.plain_parser import PlainParser
@@ -19,6 +20,7 @@ from pauc_lightning.experiments.option_values import (
     check_misspelled,
     check_repeats,
     executor_kind,
+    executor_options,
     method_config,
     minutes,
     region,
@@ -82,11 +84,13 @@ class Options:
         request: The search.
         executor: Where the trainings run.
         processes: Number of trainings at the same time.
+        executor_options: Options of the executor.
     """
 
     request: TuneRequest
     executor: str
     processes: int
+    executor_options: Mapping[str, Any]
 
 
 def parse(argv: Sequence[str], command: str) -> Options:
@@ -132,7 +136,7 @@ def parse(argv: Sequence[str], command: str) -> Options:
     )
     processes = whole_number("--processes", arguments.processes, 1)
     kind = executor_kind(arguments.executor, processes)
-    return Options(request, kind, processes)
+    return Options(request, kind, processes, executor_options(arguments.executor_options))
 
 
 def _parser() -> PlainParser:
@@ -199,6 +203,13 @@ def _parser() -> PlainParser:
     add("--processes", default="1", metavar="N", help="trainings at a time, each in its own process")
     add("--threads", default="1", metavar="N", help="threads of one training")
     add("--executor", choices=EXECUTORS, metavar="KIND", help=f"where to train: {', '.join(EXECUTORS)}")
+    add(
+        "--executor_options",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="options of the executor, such as gpus_per_job=1",
+    )
     return parser
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,13 @@ def test_advice_on_a_table(
     main(command)
     assert sentence in capsys.readouterr().out
     assert before == {path: path.stat().st_mtime_ns for path in Path("runs/advise").rglob("*.ckpt")}
+
+    # A run that is missing after a kill is repeated without further trials: those already tested had no more either.
+    trials = sorted(Path("runs/advise").glob("tuning-*/*/trial*"))
+    shutil.rmtree("runs/advise/upauci-opauc_fpr0.3-seed0")
+    main([*command, "--minutes", "1"])
+    assert sentence in capsys.readouterr().out
+    assert sorted(Path("runs/advise").glob("tuning-*/*/trial*")) == trials
 
 
 @pytest.mark.parametrize(

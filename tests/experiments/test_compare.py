@@ -445,6 +445,7 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("-c words.yaml", "`-c words.yaml` holds a str, not settings"),
         ("--out words.yaml", "`--out words.yaml`: words.yaml is a file"),
         ("--out words.yaml/here", "words.yaml is a file"),
+        ("--executor_options address=[", "`[` cannot be read. Give a number or a word"),
     ],
 )
 def test_a_mistake_ends_in_a_sentence_before_anything_is_trained(
@@ -476,3 +477,12 @@ def test_a_warm_up_that_cannot_work_ends_the_comparison(capsys: pytest.CaptureFi
     assert "11" in message
     assert not Path("runs").exists()
     assert message.count("\n") == 1
+
+
+def test_tuned_columns_without_optuna_are_refused_before_the_warm_ups(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    message = refused(capsys, "compare", "-c", DIGITS, "--methods", "ce", "--tuned", "2", "--out", "out")
+    assert "A search for settings needs Optuna, which is not installed" in message
+    assert not Path("out").exists()

@@ -82,6 +82,12 @@ def test_executors_are_made_by_name() -> None:
             "`processes=2`, but the executor 'process' runs one job at a time: use 'processes'",
         ),
         (
+            "ray",
+            2,
+            {"adress": "local"},
+            "`adress` is no option of the executor 'ray'. Did you mean `address`. It has address, gpus_per_job",
+        ),
+        (
             "processes",
             2,
             {"address": "x"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from inspect import signature
 from typing import Any
 
 from pauc_lightning.arguments import check_integer
@@ -32,10 +34,12 @@ def executor_for(kind: str, n: int, run_pauc: RunPauc, **options: Any) -> Execut
     if kind == "ray":
         from pauc_lightning.experiments.executors.ray_executor import RayExecutor
 
+        _check_names(kind, RayExecutor, options)
         return RayExecutor(n, **options)
     if kind == "slurm":
         from pauc_lightning.experiments.executors.slurm_executor import SlurmExecutor
 
+        _check_names(kind, SlurmExecutor, options)
         return SlurmExecutor(n, **options)
     if options:
         raise InputError(f"`{next(iter(options))}` is no option of the executor {kind!r}: leave it out.")
@@ -50,3 +54,12 @@ def executor_for(kind: str, n: int, run_pauc: RunPauc, **options: Any) -> Execut
     from pauc_lightning.experiments.executors.in_process import InProcess
 
     return InProcess(run_pauc)
+
+
+def _check_names(kind: str, executor: type[Executor], options: Iterable[str]) -> None:
+    known = [name for name in signature(executor).parameters if name != "n"]
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"`{name}` is no option of the executor {kind!r}.{nearest(name, known)} It has {', '.join(known)}."
+            )
