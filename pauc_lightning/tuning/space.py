@@ -176,8 +176,9 @@ def _dimension(where: str, key: str, form: Any) -> Dimension:
         raise InputError(
             f"{where}: write the option as on the command line, model.<option> or data.<option>."
         )
-    if key.replace(".init_args.", ".") in _SET_BY_THE_SEARCH:
-        raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[key]}. Delete the line.")
+    short = key.replace(".init_args.", ".")
+    if short in _SET_BY_THE_SEARCH:
+        raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[short]}. Delete the line.")
     if not isinstance(form, dict) or len(form) != 1:
         raise InputError(f"{where}: write {_FORMS}, not `{form}`.")
     ((kind, values),) = form.items()

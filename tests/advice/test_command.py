@@ -73,11 +73,11 @@ def test_advice_on_a_table(
     assert before == {path: path.stat().st_mtime_ns for path in Path("runs/advise").rglob("*.ckpt")}
 
     # A run that is missing after a kill is repeated without further trials: those already tested had no more either.
-    trials = sorted(Path("runs/advise").glob("tuning-*/*/trial*"))
+    tried = sorted(Path("runs/advise").glob("tuning-*/*/trial*"))
     shutil.rmtree("runs/advise/upauci-opauc_fpr0.3-seed0")
     main([*command, "--minutes", "1"])
     assert sentence in capsys.readouterr().out
-    assert sorted(Path("runs/advise").glob("tuning-*/*/trial*")) == trials
+    assert sorted(Path("runs/advise").glob("tuning-*/*/trial*")) == tried
 
 
 @pytest.mark.parametrize(
