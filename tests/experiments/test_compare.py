@@ -20,7 +20,7 @@ from torch import Tensor
 
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
-from pauc_lightning.experiments import comparison, directory
+from pauc_lightning.experiments import comparison, directory, lock
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.methods import CE
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -272,7 +272,7 @@ def test_a_terminal_shows_one_live_table_and_the_runs_keep_their_words_in_logs(
 def test_two_comparisons_in_one_directory_do_not_meet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory, "_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(lock, "_SECONDS", 0.1)
     with directory.ComparisonDirectory(Path("runs/compare")).held():
         before = sorted(Path("runs").rglob("*"))
         message = refused(capsys, "compare", "-c", DIGITS, "--methods", "ce", "--seeds", 0, *SMALL)
