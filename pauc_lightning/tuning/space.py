@@ -188,8 +188,9 @@ def _dimension(where: str, key: str, form: Any) -> Dimension:
         raise InputError(
             f"{where}: write the option as on the command line, model.<option> or data.<option>."
         )
-    if key.replace(".init_args.", ".") in _SET_BY_THE_SEARCH:
-        raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[key]}. Delete the line.")
+    short = key.replace(".init_args.", ".")
+    if short in _SET_BY_THE_SEARCH:
+        raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[short]}. Delete the line.")
     kinds = [kind for kind in form if kind != _FIRST] if isinstance(form, dict) else []
     if len(kinds) != 1:
         raise InputError(f"{where}: write {_FORMS}, not `{form}`.")

@@ -59,6 +59,7 @@ def test_values_to_try_first(tmp_path: Path) -> None:
         ("model.omega: {choice: [1, 1]}", "given twice"),
         ("model.omega: {choice: [[1], 2]}", "cannot be chosen"),
         ("model.max_fpr: {linear: [0.1, 0.3]}", "--region"),
+        ("model.init_args.max_fpr: {linear: [0.1, 0.3]}", "--region"),
         ("data.seed: {integer: [0, 3]}", "--seeds"),
     ],
 )
