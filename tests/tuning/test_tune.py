@@ -53,7 +53,7 @@ FILES = {
         "{class_path: CE, init_args: {learning_rate: 0.1, momentum: 0.0}}",
         "model.weight_decay: {choice: [10.0, 9.0]}",
     ),
-    "interrupted": ("{class_path: methods_of_mine.Interrupted}", "model.learning_rate: {log: [0.01, 1.0]}"),
+    "interrupted": ("{class_path: methods_to_tune.Interrupted}", "model.learning_rate: {log: [0.01, 1.0]}"),
     "plain": ("{class_path: CE}", None),
     "misspelt": (
         "{class_path: CE}",
@@ -78,7 +78,7 @@ def _in_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (tmp_path / f"configs/method/{name}.yaml").write_text(f"model: {model}\n")
         if space is not None:
             (tmp_path / f"configs/method/{name}.search.yaml").write_text(f"{space}\n")
-    (tmp_path / "methods_of_mine.py").write_text(CODE)
+    (tmp_path / "methods_to_tune.py").write_text(CODE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["pauc"])
