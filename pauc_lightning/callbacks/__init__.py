@@ -4,11 +4,12 @@
   SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
 - Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``score_files``,
-  ``predictions``.
+  ``decision_thresholds``, ``predictions``.
 """
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor
+from pauc_lightning.callbacks.decision_thresholds import DecisionThresholds
 from pauc_lightning.callbacks.figures import EvaluationFigures
 from pauc_lightning.callbacks.histograms import ScoreHistograms
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
@@ -19,6 +20,7 @@ from pauc_lightning.callbacks.start_validation import StartValidation
 
 __all__ = [
     "CollapseMonitor",
+    "DecisionThresholds",
     "EvaluationFigures",
     "GracefulStop",
     "PredictionWriter",
