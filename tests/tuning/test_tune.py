@@ -510,3 +510,13 @@ def test_values_under_first_are_tried_first_and_one_at_a_time() -> None:
     tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in rows]
     assert tried[:3] == [(0.01, 0.5), (0.1, 0.5), (0.01, 0.0)]
     assert tried[3] not in tried[:3]
+
+
+def test_settings_under_first_are_tried_together() -> None:
+    Path("configs/method/good.search.yaml").write_text(
+        "model.learning_rate: {log: [1e-5, 1]}\nmodel.momentum: {choice: [0.0, 0.5]}\n"
+        "first: [{model.learning_rate: 0.1, model.momentum: 0.0}, {model.learning_rate: 1.0}]\n"
+    )
+    search("--methods", "good", "--trials", 3)
+    tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in trials_of()]
+    assert tried == [(0.01, 0.5), (0.1, 0.0), (1.0, 0.5)]
