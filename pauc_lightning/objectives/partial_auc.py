@@ -81,7 +81,7 @@ class PartialAUCLoss(SelectedObjective):
         min_tpr: float = 0.0,
         *,
         min_fpr: float = 0.0,
-        surrogate: AnySurrogateName = "logistic",
+        surrogate: AnySurrogateName = "sigmoid",
         score: Score | None = None,
         memory: float = MEMORY,
     ) -> None:
