@@ -66,7 +66,8 @@ def run(x: nn.Parameter, y: nn.Parameter, opt: ASGDA, first: int, last: int, sca
 def test_five_steps_equal_the_rederivation() -> None:
     x_torch, y_torch, opt = game()
     x, y = np.array([1.0, -2.0, 3.0]), 0.5
-    v, w, squares = np.zeros(3), 0.0, []
+    v, w = np.zeros(3), 0.0
+    squares: list[Array] = []
     was_projected = False
     for t in range(5):
         run(x_torch, y_torch, opt, t, t + 1)

@@ -144,8 +144,8 @@ def test_budgets_are_equal_and_the_best_can_be_trained_again_bit_for_bit(
         settings = yaml.safe_load(file.read_text())
         options = settings["model"]["init_args"]
         varied = {key: value for key, value in best.items() if key.startswith("model.") and value}
-        assert {key: str(options[key.removeprefix("model.")]) for key in varied} == {
-            key: value if value == "auto" else str(float(value)) for key, value in varied.items()
+        assert {key: options[key.removeprefix("model.")] for key in varied} == {
+            key: value if value == "auto" else json.loads(value) for key, value in varied.items()
         }
         assert options["warmup_epochs"] == 1
         assert settings["trainer"] == {"max_epochs": 3}
