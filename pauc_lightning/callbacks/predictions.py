@@ -15,6 +15,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from pauc_lightning import distributed
+from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import complete_binary_file, complete_file
 
@@ -34,9 +35,13 @@ class PredictionWriter(Callback):
         filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
             only when it is complete.
         overwrite: Whether an existing file is replaced; otherwise it is an error.
+        threshold: Adds a column `decision`: 1 for scores of at least this, 0 for others; null adds none. `pauc predict
+            --target_fpr` fills in the run's threshold.
     """
 
-    def __init__(self, filename: str = "predictions.csv", overwrite: bool = False) -> None:
+    def __init__(
+        self, filename: str = "predictions.csv", overwrite: bool = False, threshold: float | None = None
+    ) -> None:
         if not filename.endswith(_ENDINGS):
             raise InputError(
                 f"`predictions.filename={filename}` must end in {' or '.join(_ENDINGS)}, which decides the format."
@@ -47,7 +52,10 @@ class PredictionWriter(Callback):
                 "a name that ends in .csv."
             )
         self.filename = filename
+        if threshold is not None:
+            check_number("predictions.threshold", threshold)
         self.overwrite = overwrite
+        self.threshold = threshold
         self._batches: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -99,11 +107,13 @@ class PredictionWriter(Callback):
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        columns = {
+        columns: dict[str, Sequence[Any]] = {
             **_sample_columns(trainer, index[order]),
             **_label_column(label[order]),
             "score": score[order].tolist(),
         }
+        if self.threshold is not None:
+            columns["decision"] = (score[order] >= self.threshold).long().tolist()
         _write(path, columns)
         rank_zero_info(f"Wrote {len(index)} predictions ({', '.join(columns)}) to {path}")
 

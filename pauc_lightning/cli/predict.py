@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.data.preprocessing import FILE_NAME
+from pauc_lightning.decisions.operating_points import Kind
 from pauc_lightning.errors import InputError
 
 
@@ -31,11 +34,30 @@ def predict_parser() -> PlainParser:
         metavar="COLUMN",
         help="Column of the table to copy beside the scores; if left out, the run's id_column",
     )
+    parser.add_argument(
+        "--target_fpr",
+        type=float,
+        metavar="RATE",
+        help="Add a column `decision` (1 positive, 0 negative) by the run's threshold for this false-positive rate, "
+        "such as 0.01",
+    )
+    parser.add_argument(
+        "--threshold",
+        choices=get_args(Kind),
+        help="Which threshold decides: the one that keeps the rate on new data with a guarantee, or the plain one; if "
+        "left out, the guaranteed one where the validation part has enough negatives",
+    )
+    parser.add_argument(
+        "--delta",
+        type=float,
+        metavar="FLOAT",
+        help="Probability with which the guaranteed threshold may exceed the rate; if left out, the run's",
+    )
     return parser
 
 
 def translate_options(run: Path, options: Sequence[str]) -> list[str]:
-    """Write ``--input``, ``--output``, ``--id`` and ``--overwrite`` as settings; others stay as they are.
+    """Write ``--input``, ``--output``, ``--target_fpr`` and their like as settings; others stay as they are.
 
     Args:
         run: The directory of the run.
@@ -59,7 +81,40 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
         settings.append("--predictions.overwrite=true")
     if given.id is not None:
         settings.append(f"--data.id_column={given.id}")
+    if given.target_fpr is not None:
+        _check_best(others)
+        settings.append(f"--predictions.threshold={_threshold(run, given)!r}")
+    elif given.threshold is not None or given.delta is not None:
+        raise InputError("`--threshold` and `--delta` need `--target_fpr`, such as --target_fpr 0.01.")
     return [*settings, *others]
+
+
+def _check_best(options: Sequence[str]) -> None:
+    """Refuse thresholds for another model than the one that they were chosen for."""
+    for option, value in zip(options, [*options[1:], ""], strict=True):
+        name, _, joined = option.partition("=")
+        if name == "--ckpt_path" and (joined or value) != "best":
+            raise InputError(
+                f"`--target_fpr` needs the run's best model, whose thresholds are known, got --ckpt_path "
+                f"{joined or value}: leave one of them out."
+            )
+
+
+def _threshold(run: Path, given: Namespace) -> float:
+    """The threshold that decides; says which one it is."""
+    from pauc_lightning.decisions import operating_point_of_run
+
+    chosen = operating_point_of_run(run, given.target_fpr, delta=given.delta)
+    kind: Kind = given.threshold or chosen.kind
+    point = chosen.of_kind(kind)
+    print(
+        f"Decision: positive if score ≥ {point.threshold:.6g}, the {kind} threshold for FPR ≤ {given.target_fpr:g}."
+    )
+    if kind == "guaranteed":
+        print(f"On new data like the validation part it keeps that rate with probability {1 - chosen.delta:g}.")
+    else:
+        print(f"On new data the rate may be higher. {chosen.why_not_guaranteed}".rstrip())
+    return point.threshold
 
 
 def _preprocessing(run: Path) -> str:
