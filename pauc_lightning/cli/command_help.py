@@ -71,9 +71,8 @@ _FIT_GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Run": (
         *("run_dir", "run_name", "test_best", "checkpoint.monitor", "checkpoint.every_n_train_steps"),
-        "figures.every_n_epochs",
+        *("figures.every_n_epochs", "decision.target_fpr"),
     ),
-    "Thresholds": ("decision.target_fpr", "decision.delta"),
     "Logging": (
         *("wandb", "wandb_project", "wandb_group", "tensorboard"),
         *("trainer.log_every_n_steps", "trainer.enable_progress_bar"),

@@ -6,11 +6,9 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.data.preprocessing import FILE_NAME
-from pauc_lightning.decisions.operating_points import Kind
 from pauc_lightning.errors import InputError
 
 
@@ -43,7 +41,7 @@ def predict_parser() -> PlainParser:
     )
     parser.add_argument(
         "--threshold",
-        choices=get_args(Kind),
+        choices=("guaranteed", "empirical"),
         help="Which threshold decides: the one that keeps the rate on new data with a guarantee, or the plain one; if "
         "left out, the guaranteed one where the validation part has enough negatives",
     )
@@ -102,16 +100,21 @@ def _check_best(options: Sequence[str]) -> None:
 
 def _threshold(run: Path, given: Namespace) -> float:
     """The threshold that decides; says which one it is."""
-    from pauc_lightning.decisions import operating_point_of_run
+    from pauc_lightning.decisions import operating_point_of_run  # slow to import
+    from pauc_lightning.distributed import is_main_process
 
     chosen = operating_point_of_run(run, given.target_fpr, delta=given.delta)
-    kind: Kind = given.threshold or chosen.kind
+    kind = given.threshold or chosen.kind
     point = chosen.of_kind(kind)
+    if not is_main_process():
+        return point.threshold
     print(
         f"Decision: positive if score ≥ {point.threshold:.6g}, the {kind} threshold for FPR ≤ {given.target_fpr:g}."
     )
     if kind == "guaranteed":
-        print(f"On new data like the validation part it keeps that rate with probability {1 - chosen.delta:g}.")
+        print(
+            f"On new data like the validation part it keeps that rate with probability {1 - chosen.delta:g}."
+        )
     else:
         print(f"On new data the rate may be higher. {chosen.why_not_guaranteed}".rstrip())
     return point.threshold
