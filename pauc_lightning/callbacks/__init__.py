@@ -7,6 +7,7 @@
   ``decision_thresholds``, ``predictions``.
 """
 
+from pauc_lightning.callbacks.calibration import CalibrationKeeper
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor
 from pauc_lightning.callbacks.decision_thresholds import DecisionThresholds
@@ -19,6 +20,7 @@ from pauc_lightning.callbacks.score_files import ScoreFiles
 from pauc_lightning.callbacks.start_validation import StartValidation
 
 __all__ = [
+    "CalibrationKeeper",
     "CollapseMonitor",
     "DecisionThresholds",
     "EvaluationFigures",

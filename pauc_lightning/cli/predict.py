@@ -51,11 +51,26 @@ def predict_parser() -> PlainParser:
         metavar="FLOAT",
         help="Probability with which the guaranteed threshold may exceed the rate; if left out, the run's",
     )
+    parser.add_argument(
+        "--calibrate",
+        metavar="METHOD",
+        nargs="?",
+        const="platt",
+        choices=("platt", "temperature", "isotonic"),
+        help="Add a column of probabilities: platt (the default), temperature (for cross-entropy) or isotonic (for a "
+        "thousand positives or more), fitted on the validation part",
+    )
+    parser.add_argument(
+        "--prior",
+        metavar="FRACTION",
+        help="With --calibrate: the fraction of positives where the probabilities will be used, if it is not that of "
+        "the validation part",
+    )
     return parser
 
 
 def translate_options(run: Path, options: Sequence[str]) -> list[str]:
-    """Write ``--input``, ``--output``, ``--target_fpr`` and their like as settings; others stay as they are.
+    """Write ``--input``, ``--output``, ``--target_fpr`` and the like as settings; others stay as they are.
 
     Args:
         run: The directory of the run.
@@ -84,6 +99,10 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
         settings.append(f"--predictions.threshold={_threshold(run, given)!r}")
     elif given.threshold is not None or given.delta is not None:
         raise InputError("`--threshold` and `--delta` need `--target_fpr`, such as --target_fpr 0.01.")
+    if given.calibrate is not None:
+        settings.append(f"--predictions.calibrate={given.calibrate}")
+    if given.prior is not None:
+        settings.append(f"--predictions.prior={given.prior}")
     return [*settings, *others]
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from lightning.pytorch import LightningDataModule, Trainer
 
-from pauc_lightning.callbacks import DecisionThresholds, EvaluationFigures, RunCheckpoint, ScoreFiles
+from pauc_lightning.callbacks import (
+    CalibrationKeeper,
+    DecisionThresholds,
+    EvaluationFigures,
+    RunCheckpoint,
+    ScoreFiles,
+)
 from pauc_lightning.cli.decision_tables import metric_lines, point_lines, without_guarantee
 from pauc_lightning.cli.runs import relative
 from pauc_lightning.decisions import OperatingPoints, read_operating_points
@@ -131,6 +137,7 @@ def after_evaluation(
             _print_lines(point_lines(evaluation.points, evaluation.confidence, "the validation part"))
     if not bool(model.objective_initialized):
         print(f"This checkpoint is from before the first step of {type(model).__name__} itself.")
+    _print_calibration(trainer)
     write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
     print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
     if evaluation is not None:
@@ -143,6 +150,8 @@ def after_evaluation(
         if isinstance(callback, EvaluationFigures):
             for path in callback.paths:
                 print(f"  figure      {relative(path)}")
+        if isinstance(callback, CalibrationKeeper) and callback.figure is not None:
+            print(f"  figure      {relative(callback.figure)}")
     if run is not None:
         _print_next("predict" if part == "test" else "test", relative(run))
 
@@ -191,6 +200,20 @@ def _points(trainer: Trainer, settings: DecisionThresholds, run: Path | None) ->
     except InputError as error:
         print(f"There are no thresholds: {error}")
         return None
+
+
+def _print_calibration(trainer: Trainer) -> None:
+    """Print how far probabilities are from frequencies, as scored and after each calibration."""
+    kept = [one for one in trainer.callbacks if isinstance(one, CalibrationKeeper) and one.errors]  # type: ignore[attr-defined]
+    if not kept:
+        return
+    rows = {name: f"{values['brier']:8.4f}{values['ece']:8.4f}" for name, values in kept[0].errors.items()}
+    rows["the prior for all"] = f"{kept[0].prior_alone:8.4f}"
+    width = max(map(len, rows))
+    print(f"{'Probabilities':<{width}}{'Brier':>8}{'ECE':>8}")
+    for name, values in rows.items():
+        print(f"{name:<{width}}{values}")
+    print("─" * (width + 16))
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:
