@@ -108,13 +108,14 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
 
 def _check_best(options: Sequence[str]) -> None:
     """Refuse thresholds for another model than the one that they were chosen for."""
-    for option, value in zip(options, [*options[1:], ""], strict=True):
-        name, _, joined = option.partition("=")
-        if name == "--ckpt_path" and (joined or value) != "best":
-            raise InputError(
-                f"`--target_fpr` needs the run's best model, whose thresholds are known, got --ckpt_path "
-                f"{joined or value}: leave one of them out."
-            )
+    parser = PlainParser(prog="pauc predict", add_help=False)
+    parser.add_argument("--ckpt_path", default="best")
+    checkpoint = parser.parse_known_args(options)[0].ckpt_path
+    if checkpoint != "best":
+        raise InputError(
+            f"`--target_fpr` needs the run's best model, whose thresholds are known, got --ckpt_path {checkpoint}: "
+            "leave one of them out."
+        )
 
 
 def _threshold(run: Path, given: Namespace) -> float:
