@@ -20,6 +20,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
 from pauc_lightning.callbacks import (
+    CalibrationKeeper,
     CollapseMonitor,
     EvaluationFigures,
     GracefulStop,
@@ -88,7 +89,7 @@ class PaucCLI(LightningCLI):
                 "enable_model_summary": False,  # one line says what is trained
                 "callbacks": [
                     *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
-                    ScoreFiles(),
+                    *(ScoreFiles(), CalibrationKeeper()),
                 ],
             },
             auto_configure_optimizers=False,

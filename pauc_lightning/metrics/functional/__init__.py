@@ -2,7 +2,7 @@
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
 ``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
-``operating_point`` chooses and evaluates thresholds.
+``operating_point`` chooses and evaluates thresholds. ``reliability`` compares probabilities with frequencies.
 """
 
 from pauc_lightning.metrics.functional.intervals import (
@@ -23,19 +23,29 @@ from pauc_lightning.metrics.functional.partial_auc import (
     convert_partial_auc,
     partial_auc_from_counts,
 )
+from pauc_lightning.metrics.functional.reliability import (
+    ReliabilityBins,
+    brier_score,
+    calibration_error,
+    reliability_bins,
+)
 from pauc_lightning.metrics.functional.roc import RocCurve
 
 __all__ = [
     "Interval",
     "OperatingPoint",
     "PartialAUCBounds",
+    "ReliabilityBins",
     "RocCurve",
     "binary_partial_auc",
+    "brier_score",
+    "calibration_error",
     "convert_partial_auc",
     "operating_point",
     "partial_auc_difference",
     "partial_auc_from_counts",
     "partial_auc_interval",
+    "reliability_bins",
     "threshold_for_fpr",
     "tpr_at_fpr",
     "tpr_at_fpr_interval",
