@@ -66,7 +66,9 @@ def plot_gains(gains: Sequence[Gain], baseline: str, title: str | None = None) -
     figure.supxlabel(f"gain in partial AUC over {baseline}, with its 95 % interval", fontsize=8)
     if len(methods) > 1:
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(methods), frameon=False, fontsize=8)
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=len(methods), frameon=False, fontsize=8
+        )
     if title is not None:
         figure.suptitle(title, fontsize=10)
     return figure
