@@ -105,7 +105,9 @@ def test_the_table_is_what_the_network_computes(images: Path, weights: Path) -> 
 def test_size_scaling_and_constants_are_the_networks_own(images: Path, weights: Path) -> None:
     pauc(["features", "--images", str(images), "--network", NETWORK, "--weights", str(weights)])
     recipe = read_recipe(Path("features.parquet"))
-    own = timm.get_pretrained_cfg(NETWORK).to_dict()
+    config = timm.get_pretrained_cfg(NETWORK)
+    assert config is not None
+    own = config.to_dict()
     assert (recipe.image_size, recipe.interpolation) == (own["input_size"][1], own["interpolation"])
     assert (recipe.mean, recipe.std) == (own["mean"], own["std"])
 
