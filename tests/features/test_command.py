@@ -105,11 +105,10 @@ def test_the_table_is_what_the_network_computes(images: Path, weights: Path) -> 
 def test_size_scaling_and_constants_are_the_networks_own(images: Path, weights: Path) -> None:
     pauc(["features", "--images", str(images), "--network", NETWORK, "--weights", str(weights)])
     recipe = read_recipe(Path("features.parquet"))
-    config = timm.get_pretrained_cfg(NETWORK)
-    assert config is not None
-    own = config.to_dict()
-    assert (recipe.image_size, recipe.interpolation) == (own["input_size"][1], own["interpolation"])
-    assert (recipe.mean, recipe.std) == (own["mean"], own["std"])
+    own = timm.get_pretrained_cfg(NETWORK)
+    assert own is not None
+    assert (recipe.image_size, recipe.interpolation) == (own.input_size[1], own.interpolation)
+    assert (recipe.mean, recipe.std) == (own.mean, own.std)
 
 
 def test_the_batch_size_and_the_number_of_threads_do_not_matter(images: Path, weights: Path) -> None:
