@@ -223,7 +223,7 @@ def _runs(given: Namespace, path: Path) -> _Source:
     tests = {str(run): read_test_scores(run) for run in paths}
     first = tests[str(path)]
     for run, test in tests.items():
-        if not (np.array_equal(test.label, first.label) and np.array_equal(test.index, first.index)):
+        if not test.is_of_the_same_samples_as(first):
             raise InputError(
                 f"`--against {run}` was tested on other samples than {path}: compare runs of the same data with the "
                 "same `data.seed`."

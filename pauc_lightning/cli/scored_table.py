@@ -78,20 +78,20 @@ def _labels(file: str, table: DataFrame, name: str, positive: str | None) -> NDA
             raise InputError(
                 f"`--positive {positive}`: the column {name!r} of {file} has no such value, but {few(values)}."
             )
-        return is_positive.to_numpy().astype(np.int64)
+        return np.asarray(is_positive, np.int64)
     values = sorted(set(column.tolist()), key=str)
     if not set(values) <= {0, 1}:
         raise InputError(
             f"the label {name!r} of {file} must be 0 or 1, got {few(values)}: say which value is the positive one "
             "with --positive."
         )
-    return column.to_numpy().astype(np.int64)
+    return np.asarray(column, np.int64)
 
 
 def _numbers(file: str, column: Series[Any], name: str) -> NDArray[np.float64]:
     values = _complete(file, column, name)
     try:
-        return values.to_numpy().astype(np.float64)
+        return np.asarray(values, np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(
             f"the column {name!r} of {file} must hold numbers ({error}): give another one."

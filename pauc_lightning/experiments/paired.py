@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Run
 from pauc_lightning.experiments.interval import LEVEL, Interval
@@ -42,7 +40,7 @@ class PairedTests:
 
     def _compare(self, run: Run, other: Run) -> Interval | None:
         one, two = (self._scores(each) for each in (run, other))
-        if one is None or two is None or not _same_samples(one, two):
+        if one is None or two is None or not one.is_of_the_same_samples_as(two):
             return None
         region = run.region
         try:
@@ -60,12 +58,3 @@ class PairedTests:
         if folder is None or not (folder / TEST_SCORES).is_file():
             return None  # a run of an earlier version
         return read_scores(folder / TEST_SCORES)
-
-
-def _same_samples(one: SavedScores, two: SavedScores) -> bool:
-    """Whether two tests scored the same samples in the same order."""
-    if not np.array_equal(one.label, two.label):
-        return False
-    if one.index is None or two.index is None:
-        return one.index is two.index
-    return bool(np.array_equal(one.index, two.index))
