@@ -18,6 +18,7 @@ GROUPS = {
         "test": "evaluate a run on the test part",
         "validate": "evaluate a run on the validation part",
         "predict": "score samples, including new data, with a run",
+        "evaluate": "intervals and thresholds for scores of any program",
     },
     "Prepare data": {
         "features": "turn images into a table with a pretrained network",
