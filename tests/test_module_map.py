@@ -11,13 +11,14 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "pauc_lightning"
 FLOORS = (
     ("errors", "__version__"),
-    ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region"),
+    ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region", "run_directory"),
+    ("own_code",),
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers", "run_files"),
     ("calibration", "metrics", "plotting", "objectives", "data", "models"),
     ("optim",),
     ("methods",),
-    ("callbacks",),
+    ("callbacks", "inference"),
     ("advice", "cli", "experiments", "tuning", "benchmarks", "data_command", "__main__"),
 )
 """From the foundations up: a room may import from lower floors only. The commands on the top floor share a parser."""
