@@ -15,7 +15,7 @@ FLOORS = (
     ("own_code",),
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers", "run_files"),
-    ("calibration", "metrics", "plotting", "objectives", "data", "models"),
+    ("calibration", "decisions", "metrics", "plotting", "objectives", "data", "models"),
     ("optim",),
     ("methods",),
     ("callbacks", "inference"),

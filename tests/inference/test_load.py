@@ -82,6 +82,28 @@ def test_a_data_frame_is_scored_as_the_file(table: Path, elsewhere: Path) -> Non
     assert model.region.max_fpr == 0.3
 
 
+def test_decisions_are_those_of_predict(table: Path, elsewhere: Path) -> None:
+    model = load(table)
+    new = f"--input={table.parent / 'new.csv'}"
+    for target, options, kind, delta in (
+        (0.05, ["--target_fpr=0.05"], None, None),
+        (0.05, ["--target_fpr=0.05", "--threshold=empirical"], "empirical", None),
+        (0.2, ["--target_fpr=0.2", "--threshold=guaranteed", "--delta=0.3"], "guaranteed", 0.3),
+    ):
+        expected = predicted(table, elsewhere / "decided.csv", new, *options)
+        decided = model.decide(new_patients(), target, kind, delta)
+        assert decided.dtype == bool
+        assert decided.astype(int).tolist() == expected["decision"].tolist()
+        assert 0 < decided.sum() < len(decided)
+        assert (model.score(new_patients()) >= model.threshold(target, kind, delta)).tolist() == decided.tolist()
+    with pytest.raises(InputError, match=r"takes at least 2,995 negatives"):
+        model.decide(new_patients(), target_fpr=0.001, threshold="guaranteed")
+    with pytest.raises(InputError, match="`target_fpr` must be a finite number in"):
+        model.decide(new_patients(), target_fpr=1)
+    with pytest.raises(InputError, match="`threshold` must be one of guaranteed, empirical"):
+        model.decide(new_patients(), target_fpr=0.1, threshold="plain")
+
+
 def test_other_columns_orders_and_forms_make_no_difference(table: Path, elsewhere: Path) -> None:
     model = load(table, batch_size=7)
     frame = new_patients().iloc[:50]
