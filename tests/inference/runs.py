@@ -51,6 +51,8 @@ def table_run(folder: Path, *options: str) -> Path:
         "--data.init_args.categorical=[ward]",
         "--data.init_args.missing=impute",
         "--data.init_args.missing_values=[-999, none]",
+        "--data.init_args.batch_size=32",
+        "--model.init_args.learning_rate=0.05",
         *options,
     )
 

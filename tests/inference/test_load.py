@@ -95,7 +95,9 @@ def test_decisions_are_those_of_predict(table: Path, elsewhere: Path) -> None:
         assert decided.dtype == bool
         assert decided.astype(int).tolist() == expected["decision"].tolist()
         assert 0 < decided.sum() < len(decided)
-        assert (model.score(new_patients()) >= model.threshold(target, kind, delta)).tolist() == decided.tolist()
+        assert (
+            model.score(new_patients()) >= model.threshold(target, kind, delta)
+        ).tolist() == decided.tolist()
     with pytest.raises(InputError, match=r"takes at least 2,995 negatives"):
         model.decide(new_patients(), target_fpr=0.001, threshold="guaranteed")
     with pytest.raises(InputError, match="`target_fpr` must be a finite number in"):
