@@ -15,7 +15,7 @@ FLOORS = (
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers"),
     ("metrics", "plotting", "objectives", "data", "models"),
-    ("optim",),
+    ("optim", "trees"),
     ("methods",),
     ("callbacks",),
     ("advice", "cli", "experiments", "tuning", "benchmarks", "data_command", "__main__"),
