@@ -8,25 +8,28 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
 from pauc_lightning.callbacks import (
+    CalibrationKeeper,
     CollapseMonitor,
+    DecisionThresholds,
     EvaluationFigures,
     GracefulStop,
     PredictionWriter,
     PreprocessingKeeper,
     RunCheckpoint,
     RunInterrupted,
+    ScoreFiles,
     ScoreHistograms,
     StartValidation,
 )
@@ -37,6 +40,7 @@ from pauc_lightning.cli import dashboards, mistakes, report
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.continued import changed_settings, check_model, describe_changes
 from pauc_lightning.cli.no_profiler import NoProfiler
+from pauc_lightning.cli.older_run import add_validation_scores
 from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
@@ -53,6 +57,8 @@ _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
 """The parsers built so far, by command and stage; parsing leaves nothing in them that the next parsing uses."""
 
 _PARSED_BEFORE = ParsedBefore()
+
+_Kind = TypeVar("_Kind", bound=Callback)
 
 
 class PaucCLI(LightningCLI):
@@ -84,7 +90,10 @@ class PaucCLI(LightningCLI):
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
                 "enable_model_summary": False,  # one line says what is trained
-                "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()],
+                "callbacks": [
+                    *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
+                    *(ScoreFiles(), CalibrationKeeper()),
+                ],
             },
             auto_configure_optimizers=False,
             args=list(args),
@@ -147,6 +156,7 @@ class PaucCLI(LightningCLI):
         )
         parser.add_lightning_class_args(RunCheckpoint, "checkpoint")
         parser.add_lightning_class_args(EvaluationFigures, "figures")
+        parser.add_lightning_class_args(DecisionThresholds, "decision")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
         for name in LINKED_FROM_DATA:
             parser.link_arguments(
@@ -374,15 +384,25 @@ class PaucCLI(LightningCLI):
         with self._leaving_nothing_if_refused():
             self.trainer.validate(**{**kwargs, "verbose": False})
 
+    def _callback(self, kind: type[_Kind]) -> _Kind | None:
+        """The Trainer's callback of a class."""
+        return next((one for one in self.trainer.callbacks if isinstance(one, kind)), None)  # type: ignore[attr-defined]
+
     def after_validate(self) -> None:
-        """Print and save the table of the validation part."""
-        report.after_evaluation(
-            self.trainer,
-            self.model,
-            self.datamodule,
-            "val",
-            evaluated_run(self._subcommand_config().get("ckpt_path")),
-        )
+        """Print and save the table of the validation part; a run of an earlier version gets its scores."""
+        checkpoint = self._subcommand_config().get("ckpt_path")
+        run = evaluated_run(checkpoint)
+        kept = self._callback(ScoreFiles)
+        if run is not None and kept is not None and kept.scores is not None and self.trainer.is_global_zero:
+            decision = self._callback(DecisionThresholds) or DecisionThresholds()
+            add_validation_scores(
+                run,
+                checkpoint,
+                self._settings(),
+                kept.scores,
+                lambda run, scores: decision.write(run, scores, self.model.region.max_fpr),
+            )
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "val", run)
 
 
 def _attribute_reader(name: str) -> Any:
