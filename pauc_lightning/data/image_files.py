@@ -33,14 +33,23 @@ class ImageFiles:
         names: Their paths below ``folder``.
         size: Height and width of the result in pixels.
         channels: 3 for colour, 1 for grey.
+        interpolation: How images are scaled: "bilinear" or "bicubic".
     """
 
-    def __init__(self, folder: Path, names: Sequence[str], size: int, channels: int = 3) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        names: Sequence[str],
+        size: int,
+        channels: int = 3,
+        interpolation: str = "bilinear",
+    ) -> None:
         self.folder = folder
         # One block of memory, which worker processes share; they would gradually copy a list.
         self.encoded_names = np.array([os.fsencode(name) for name in names])
         self.size = size
         self.channels = channels
+        self.interpolation = interpolation
 
     def __len__(self) -> int:
         """Number of files."""
@@ -61,7 +70,7 @@ class ImageFiles:
     def select(self, positions: NDArray[np.int64]) -> ImageFiles:
         """The files at these positions only."""
         names = [os.fsdecode(name) for name in self.encoded_names[positions].tolist()]
-        return ImageFiles(self.folder, names, self.size, self.channels)
+        return ImageFiles(self.folder, names, self.size, self.channels, self.interpolation)
 
     def _decode(self, name: bytes) -> NDArray[np.uint8]:
         from PIL import Image, ImageOps
@@ -78,7 +87,9 @@ class ImageFiles:
             reason = getattr(error, "strerror", None) or str(error).split(" '")[0] or type(error).__name__
             raise unreadable_image(path, reason) from error
         if picture.size != (self.size, self.size):
-            picture = ImageOps.fit(picture, (self.size, self.size), Image.Resampling.BILINEAR)
+            picture = ImageOps.fit(
+                picture, (self.size, self.size), Image.Resampling[self.interpolation.upper()]
+            )
         pixels = np.asarray(picture).reshape(self.size, self.size, self.channels)
         return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 

@@ -27,8 +27,20 @@ def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
             f"`input={folder}`: new images are read as grey or colour squares, but the model was trained on images "
             f"of shape {input_shape}: score them in Python."
         )
+    names = image_names(folder)
+    targets = np.full(len(names), UNKNOWN, dtype=np.int64)
+    return NewData(ImageFiles(folder, names, height, channels), targets, {"file": names})
+
+
+def image_names(folder: Path, argument: str = "input") -> list[str]:
+    """The paths of all images below a folder, in order.
+
+    Args:
+        folder: The folder.
+        argument: The argument that names it, for messages.
+    """
     if not folder.is_dir():
-        raise InputError(f"`input={folder}` is not a folder: give a folder with images.")
+        raise InputError(f"`{argument}={folder}` is not a folder: give a folder with images.")
     unreadable: list[OSError] = []
     names = sorted(
         (Path(place) / name).relative_to(folder).as_posix()
@@ -37,10 +49,9 @@ def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
         if name.lower().endswith(EXTENSIONS) and not name.startswith(".")
     )
     if unreadable:
-        raise InputError(f"`input={folder}` cannot be read: {unreadable[0]}. Change the permissions.")
+        raise InputError(f"`{argument}={folder}` cannot be read: {unreadable[0]}. Change the permissions.")
     if not names:
         raise InputError(
-            f"`input={folder}` has no images: their names must end in one of {', '.join(EXTENSIONS)}."
+            f"`{argument}={folder}` has no images: their names must end in one of {', '.join(EXTENSIONS)}."
         )
-    targets = np.full(len(names), UNKNOWN, dtype=np.int64)
-    return NewData(ImageFiles(folder, names, height, channels), targets, {"file": names})
+    return names
