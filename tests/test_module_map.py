@@ -16,7 +16,7 @@ FLOORS = (
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers", "run_files"),
     ("calibration", "decisions", "metrics", "plotting", "objectives", "data", "models"),
-    ("optim",),
+    ("optim", "trees"),
     ("methods",),
     ("callbacks", "inference"),
     ("advice", "cli", "experiments", "features", "tuning", "benchmarks", "data_command", "__main__"),
