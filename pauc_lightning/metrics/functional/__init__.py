@@ -2,9 +2,10 @@
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
 ``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
-``operating_point`` chooses and evaluates thresholds.
+``band`` is the confidence band of the curve. ``operating_point`` chooses and evaluates thresholds.
 """
 
+from pauc_lightning.metrics.functional.band import RocBand, roc_band
 from pauc_lightning.metrics.functional.intervals import (
     Interval,
     partial_auc_difference,
@@ -29,6 +30,7 @@ __all__ = [
     "Interval",
     "OperatingPoint",
     "PartialAUCBounds",
+    "RocBand",
     "RocCurve",
     "binary_partial_auc",
     "convert_partial_auc",
@@ -36,6 +38,7 @@ __all__ = [
     "partial_auc_difference",
     "partial_auc_from_counts",
     "partial_auc_interval",
+    "roc_band",
     "threshold_for_fpr",
     "tpr_at_fpr",
     "tpr_at_fpr_interval",
