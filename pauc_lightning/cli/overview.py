@@ -18,6 +18,7 @@ GROUPS = {
         "test": "evaluate a run on the test part",
         "validate": "evaluate a run on the validation part",
         "predict": "score samples, including new data, with a run",
+        "report": "write one HTML page about runs, or about any model's scores",
     },
     "Look around": {
         "configs": "list the config files that -c finds by name",
@@ -37,6 +38,7 @@ pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
 pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
 pauc tune -c digits --methods ce upauci --trials 20
 pauc advise -c digits --region 0.1 --minutes 5
+pauc report runs/DigitsLT-CE/version_0 runs/DigitsLT-UPAUCI/version_0
 """
 
 _MORE = """\

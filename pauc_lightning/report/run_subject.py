@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.configs import read_config
+from pauc_lightning.cli.run_versions import read_versions
 from pauc_lightning.cli.runs import RunDirectory, relative
 from pauc_lightning.data.preprocessing import FILE_NAME as PREPROCESSING
 from pauc_lightning.errors import InputError
@@ -62,6 +63,7 @@ def _training(run: RunDirectory, settings: Mapping[str, Any]) -> Training:
         loss_region=_loss_region(region, arguments),
         warmup=float(arguments.get("warmup_epochs") or 0),
         curves=_curves(run.path),
+        versions=read_versions(run.path),
         fingerprint=_fingerprint(run.path),
     )
 

@@ -80,8 +80,8 @@ def roc_band(
         >>> band = roc_band(rng.normal(size=1000) + 2 * target, target, [0.05, 0.1])
         >>> for low, rate, high in zip(band.low, band.tpr, band.high):
         ...     print(f"{low:.2f} {rate:.2f} {high:.2f}")
-        0.54 0.64 0.72
-        0.67 0.75 0.81
+        0.50 0.62 0.73
+        0.66 0.75 0.83
     """
     check_number("confidence", confidence, above=0, below=1, hint="95 % is 0.95")
     check_integer("n_resamples", n_resamples, at_least=100)
@@ -112,7 +112,8 @@ def _wilson(share: Floats, n: Floats, quantile: float) -> tuple[Floats, Floats]:
     z2 = quantile**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = quantile / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
-    return np.clip(centre - reach, 0.0, 1.0), np.clip(centre + reach, 0.0, 1.0)
+    # A share of 0 or 1 is an end itself, which rounding must not move.
+    return np.clip(centre - reach, 0.0, share), np.clip(centre + reach, share, 1.0)
 
 
 def _interpolated(positives: Counts, negatives: Counts, fpr: Floats) -> Floats:
