@@ -1,10 +1,12 @@
 """Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here.
 
-``roc`` (curves with the region shaded), ``scores`` (their distribution), ``methods`` (the figure of a comparison),
+``roc`` (curves with the region shaded), ``scores`` (their distribution), ``reliability``
+(probabilities against frequencies), ``methods`` (the figure of a comparison),
 ``timing`` (the figure of a benchmark) and ``style`` (the common look).
 """
 
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
+from pauc_lightning.plotting.reliability import plot_reliability
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
 from pauc_lightning.plotting.scores import plot_score_distribution
 from pauc_lightning.plotting.timing import plot_timing
@@ -13,6 +15,7 @@ __all__ = [
     "MethodCurves",
     "draw_roc",
     "plot_methods",
+    "plot_reliability",
     "plot_roc",
     "plot_roc_curves",
     "plot_score_distribution",

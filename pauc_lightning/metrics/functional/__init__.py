@@ -2,7 +2,8 @@
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
 ``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
-``band`` is the confidence band of the curve. ``operating_point`` chooses and evaluates thresholds.
+``band`` is the confidence band of the curve. ``operating_point`` chooses and evaluates thresholds. ``reliability``
+compares probabilities with frequencies.
 """
 
 from pauc_lightning.metrics.functional.band import RocBand, roc_band
@@ -24,20 +25,30 @@ from pauc_lightning.metrics.functional.partial_auc import (
     convert_partial_auc,
     partial_auc_from_counts,
 )
+from pauc_lightning.metrics.functional.reliability import (
+    ReliabilityBins,
+    brier_score,
+    calibration_error,
+    reliability_bins,
+)
 from pauc_lightning.metrics.functional.roc import RocCurve
 
 __all__ = [
     "Interval",
     "OperatingPoint",
     "PartialAUCBounds",
+    "ReliabilityBins",
     "RocBand",
     "RocCurve",
     "binary_partial_auc",
+    "brier_score",
+    "calibration_error",
     "convert_partial_auc",
     "operating_point",
     "partial_auc_difference",
     "partial_auc_from_counts",
     "partial_auc_interval",
+    "reliability_bins",
     "roc_band",
     "threshold_for_fpr",
     "tpr_at_fpr",
