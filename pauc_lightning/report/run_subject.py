@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pauc_lightning.calibration import Calibration, read_calibration
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.run_versions import read_versions
 from pauc_lightning.cli.runs import RunDirectory, relative
 from pauc_lightning.data.preprocessing import FILE_NAME as PREPROCESSING
+from pauc_lightning.decisions import read_operating_points
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
-from pauc_lightning.report.subject import Missing, Subject, Training
+from pauc_lightning.report.subject import Missing, Subject, Threshold, Training
+from pauc_lightning.report.thresholds import thresholds_of
 from pauc_lightning.report.training import TrainingCurves
 from pauc_lightning.run_files import (
     TEST_SCORES,
@@ -40,6 +43,12 @@ def run_subject(path: str | Path, region: Region | None = None, confidence: floa
     settings = read_config(run.config, f"`{run.config}`")
     training = _training(run, settings)
     scores, part, checkpoint = _scores(run.path)
+    of_best: Missing | None = None
+    if checkpoint not in ("", "best"):
+        of_best = Missing(
+            f"The newest test evaluated the checkpoint {checkpoint}; thresholds and calibration are those of the best one.",
+            _command("test", run.path),
+        )
     return Subject(
         name=training.method,
         place=relative(run.path),
@@ -47,6 +56,9 @@ def run_subject(path: str | Path, region: Region | None = None, confidence: floa
         scores=scores,
         part=part,
         checkpoint=checkpoint,
+        thresholds=of_best or _thresholds(run.path),
+        chosen_on="validation" if part == "test" else "",
+        calibration=of_best or _calibration(run.path),
         training=training,
         confidence=confidence,
     )
@@ -57,7 +69,7 @@ def _training(run: RunDirectory, settings: Mapping[str, Any]) -> Training:
     region = _region(run, settings)
     return Training(
         method=_class_name(run, settings, "model"),
-        data=_class_name(run, settings, "data"),
+        data=_data_name(run, settings),
         settings=settings,
         text=run.config.read_text(encoding="utf-8"),
         loss_region=_loss_region(region, arguments),
@@ -77,6 +89,20 @@ def _scores(run: Path) -> tuple[SavedScores | Missing, str, str]:
         return read_validation_scores(run), "validation", "best"
     except InputError as error:
         return Missing(f"There are no scores. {error}", _command("test", run)), "", ""
+
+
+def _thresholds(run: Path) -> tuple[Threshold, ...] | Missing:
+    try:
+        return thresholds_of(read_operating_points(run))
+    except InputError as error:
+        return Missing(str(error))
+
+
+def _calibration(run: Path) -> Calibration | Missing:
+    try:
+        return read_calibration(run)
+    except InputError as error:
+        return Missing(str(error))
 
 
 def _checkpoint(test: Path, run: Path) -> str:
@@ -137,6 +163,12 @@ def _class_name(run: RunDirectory, settings: Mapping[str, Any], section: str) ->
             f"`{run.config}` names no `{section}.class_path`: it is not the config of a run. Restore it."
         )
     return str(path).rpartition(".")[2]
+
+
+def _data_name(run: RunDirectory, settings: Mapping[str, Any]) -> str:
+    """The table or the folder of a user's own data; otherwise the class, which names the data."""
+    own = _arguments(settings, "data").get("path")
+    return Path(str(own)).name if own else _class_name(run, settings, "data")
 
 
 def _command(name: str, run: Path) -> str:

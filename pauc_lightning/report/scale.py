@@ -60,7 +60,12 @@ def linear(low: float, high: float, label: str, most_ticks: int = 6) -> Scale:
 
 
 def logarithmic(low: float, high: float, label: str) -> Scale:
-    """An axis of decades, with percentages as labels."""
+    """An axis of decades, with percentages as labels.
+
+    Example:
+        >>> [name for _, name in logarithmic(0.001, 1.0, "share").ticks]
+        ['0.1 %', '1 %', '10 %', '100 %']
+    """
     decades = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
     return Scale(low, high, [(10.0**k, f"{100 * 10.0**k:g} %") for k in decades], label, np.log10, _power)
 
@@ -71,15 +76,20 @@ def logit(low: float, high: float, label: str) -> Scale:
     Example:
         >>> [name for _, name in logit(0.005, 0.9995, "score").ticks]
         ['0.01', '0.1', '0.5', '0.9', '0.99', '0.999']
+        >>> [name for _, name in logit(1e-6, 1 - 1e-6, "score").ticks]
+        ['10⁻⁶', '10⁻⁴', '0.01', '0.5', '0.99', '1−10⁻⁴', '1−10⁻⁶']
     """
-    named = [(0.5, "0.5")]
+    named = [(0.5, "0.5", 0)]
     for digits in range(1, 10):
-        named = [(10.0**-digits, f"{10.0**-digits:.{digits}f}"), *named]
-        named.append((1 - 10.0**-digits, f"{1 - 10.0**-digits:.{digits}f}"))
-    shown = [(value, name) for value, name in named if low <= value <= high]
-    if len(shown) > 9:  # the labels would touch
-        shown = [(value, name) for value, name in shown if (len(name) - 2) % 2 == 0 or value == 0.5]
-    return Scale(low, high, shown, label, _logit, _sigmoid)
+        small = 10.0**-digits
+        power = f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[digits]}"
+        is_short = digits <= 3
+        named.insert(0, (small, f"{small:.{digits}f}" if is_short else power, digits))
+        named.append((1 - small, f"{1 - small:.{digits}f}" if is_short else f"1−{power}", digits))
+    shown = [tick for tick in named if low * (1 - 1e-9) <= tick[0] <= high * (1 + 1e-9)]
+    if len(shown) > 7:  # the labels would touch
+        shown = [tick for tick in shown if tick[2] % 2 == 0]
+    return Scale(low, high, [(value, name) for value, name, _ in shown], label, _logit, _sigmoid)
 
 
 def _power(exponent: Floats) -> Floats:

@@ -38,12 +38,14 @@ class Threshold:
         value: Scores of at least this are called positive; NaN if there is none.
         is_guaranteed: Whether it keeps the budget on new data with a guarantee, or only kept it where it was chosen.
         note: Why there is none.
+        probability: Probability with which a guaranteed one keeps the budget.
     """
 
     max_fpr: float
     value: float
     is_guaranteed: bool
     note: str = ""
+    probability: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Training:
 
     Args:
         method: The class of the method.
-        data: The class of the data.
+        data: The data: their file or folder, or else their class.
         settings: All settings, as config.yaml holds them.
         text: config.yaml itself.
         loss_region: The region of the loss; it may be wider than that in which the model is judged.

@@ -17,5 +17,13 @@ def thresholds_of(points: OperatingPoints) -> tuple[Threshold, ...]:
     for point in points.points:
         found.append(Threshold(point.target_fpr, point.empirical.threshold, is_guaranteed=False))
         value = math.nan if point.guaranteed is None else point.guaranteed.threshold
-        found.append(Threshold(point.target_fpr, value, is_guaranteed=True, note=point.why_not_guaranteed))
+        found.append(
+            Threshold(
+                point.target_fpr,
+                value,
+                is_guaranteed=True,
+                note=point.why_not_guaranteed,
+                probability=1 - point.delta,
+            )
+        )
     return tuple(found)

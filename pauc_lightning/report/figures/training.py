@@ -43,9 +43,9 @@ PANELS = (
         "a and b follow the mean score of the positives and negatives in the region, γ the distance b − a.",
     ),
     Panel(
-        "Thresholds s and s′",
+        "Selection thresholds",
         {"train/s_pos": "s", "train/s_neg": "s′"},
-        "Thresholds on the losses of positives (s) and negatives (s′): those above are selected.",
+        "On the loss of a negative (s′) and, in two-way regions, of a positive (s): those above are selected.",
     ),
     Panel(
         "Weights of the negatives",
@@ -133,7 +133,7 @@ def _chart(series: Sequence[Series], names: Sequence[str], warmup: float, alt: s
     chart = Chart(_whole(linear(0.0, last, "Epoch")), y, alt, _HEIGHT, names=names)
     if 0 < warmup < last:
         chart.rectangle(0.0, chart.y.low, warmup, chart.y.high, "warmup")
-        chart.text(0.0, chart.y.high, "warm-up", "faint", dx=5, dy=13)
+        chart.text(0.0, chart.y.high, "warm-up", "faint halo", dx=5, dy=13)
     return chart
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pauc_lightning.metrics.functional.reliability import brier_score, calibration_error, reliability_bins
+from pauc_lightning.metrics.functional import brier_score, calibration_error, reliability_bins
 from pauc_lightning.report.evaluation import Evaluation
 from pauc_lightning.report.figures.reliability import reliability
 from pauc_lightning.report.html import Html, element
@@ -16,6 +16,10 @@ from pauc_lightning.report.subject import Missing, Subject
 from pauc_lightning.report.words import number
 
 _BINS = 10
+_FEWEST = 20
+"""Samples in a bin, on average."""
+_RARE = 0.1
+"""Share of positives below which the axes are logarithmic."""
 _SHOWN = "platt"
 """The calibrator in the figure: it is monotone, so that the ranking stays as it is, and needs few samples."""
 _NAMES = {"platt": "Platt scaling", "temperature": "temperature", "isotonic": "isotonic curve"}
@@ -28,16 +32,23 @@ def calibration_section(subject: Subject, evaluation: Evaluation, id: str, level
         return section("Calibration", absent(missing), id=id, level=level)
     probabilities = {"scores": evaluation.score, **_calibrated(subject, evaluation)}
     share = float(np.mean(evaluation.label))
+    is_log = share < _RARE
     rows = [
         (
             name,
             number(brier_score(values, evaluation.label), 4),
-            number(calibration_error(values, evaluation.label, _BINS), 4),
+            number(calibration_error(values, evaluation.label), 4),
         )
         for name, values in probabilities.items()
     ]
     shown = {
-        name: reliability_bins(values, evaluation.label, _BINS, confidence=evaluation.confidence)
+        name: reliability_bins(
+            values,
+            evaluation.label,
+            min(_BINS, max(len(values) // _FEWEST, 2)),
+            "halving" if is_log else "equal_mass",
+            evaluation.confidence,
+        )
         for name, values in probabilities.items()
         if name in ("scores", _NAMES[_SHOWN])
     }
@@ -55,14 +66,17 @@ def calibration_section(subject: Subject, evaluation: Evaluation, id: str, level
         element("p", text),
         figures(
             figure(
-                reliability(shown),
+                reliability(shown, is_log),
                 "Reliability",
-                f"{_BINS} bins of equally many samples, with intervals of the observed share.",
+                "On logarithmic axes. Each bin holds half of the samples above the one before, so that the few high scores "
+                "are seen; bars are intervals of the observed share."
+                if is_log
+                else "Bins of equally many samples; bars are intervals of the observed share.",
                 legend,
             ),
             beside(
                 table(("", "Brier score", "Calibration error"), rows, "Lower is better", "numbers"),
-                absent(subject.calibration) if isinstance(subject.calibration, Missing) else _how(subject),
+                _how(subject),
             ),
         ),
         id=id,
@@ -79,10 +93,14 @@ def _calibrated(subject: Subject, evaluation: Evaluation) -> Mapping[str, NDArra
     }
 
 
-def _how(subject: Subject) -> Html:
+def _how(subject: Subject) -> Html | None:
+    """How the calibrators were made, and how they are applied; or why there are none."""
+    if isinstance(subject.calibration, Missing):
+        return absent(subject.calibration) if subject.calibration.sentence else None
+    same = " These are the samples shown here, so the calibrated values are a little too good."
     return element(
         "p",
-        "Fitted on the validation part. To score with calibrated probabilities: ",
+        f"Fitted on the validation part.{'' if subject.chosen_on else same} To score with calibrated probabilities: ",
         element("code", f"pauc predict {subject.place} --calibrate {_SHOWN}"),
         class_="quiet",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pauc_lightning.metrics.functional import Interval, operating_point
+from pauc_lightning.metrics.functional import Interval, operating_point, operating_point_intervals
 from pauc_lightning.report.evaluation import Evaluation
 from pauc_lightning.report.figures.roc import Mark
 from pauc_lightning.report.figures.scores import short
@@ -27,7 +27,7 @@ def operating_section(subject: Subject, evaluation: Evaluation, id: str, level: 
     notes = [threshold.note for threshold in subject.thresholds if threshold.note]
     return section(
         "Operating points",
-        element("p", *_explanation(subject)),
+        element("p", *_explanation(subject, subject.thresholds[0].probability)),
         table(headers, rows, f"What the thresholds do {where}", "numbers stacked"),
         [element("p", text, class_="quiet") for text in notes],
         id=id,
@@ -55,15 +55,10 @@ def _row(threshold: Threshold, evaluation: Evaluation) -> tuple[Child, ...]:
     kind = _kind(threshold)
     if not math.isfinite(threshold.value):
         return percent(threshold.max_fpr), "–", kind, "–", "–", "–"
-    is_called = evaluation.score >= threshold.value
-    is_positive = evaluation.label == 1
-    called, n_pos = int(is_called.sum()), int(is_positive.sum())
-    found = int((is_called & is_positive).sum())
-    cells = (
-        _rate(called - found, len(is_called) - n_pos, evaluation.confidence),
-        _rate(found, n_pos, evaluation.confidence),
-        _rate(found, called, evaluation.confidence),
+    rates = operating_point_intervals(
+        evaluation.score, evaluation.label, threshold.value, confidence=evaluation.confidence
     )
+    cells = (_rate(rates.fpr), _rate(rates.tpr), _rate(rates.precision))
     return percent(threshold.max_fpr), short(threshold.value), kind, *cells
 
 
@@ -72,23 +67,18 @@ def _kind(threshold: Threshold) -> Html:
     return key(name, name)
 
 
-def _rate(count: int, total: int, confidence: float) -> Child:
-    """A share with its exact binomial interval."""
-    if total == 0:
+def _rate(interval: Interval) -> Child:
+    if math.isnan(interval.value):
         return "–"
-    from scipy.stats import binomtest  # slow to import
-
-    found = binomtest(count, total).proportion_ci(confidence, "exact")
-    interval = Interval(count / total, float(found.low), float(found.high), math.nan, confidence)
     return number(interval.value), " ", element("span", ends(interval), class_="quiet")
 
 
-def _explanation(subject: Subject) -> Iterator[Child]:
+def _explanation(subject: Subject, probability: float) -> Iterator[Child]:
     yield "Scores of at least the threshold are called positive. "
     if subject.chosen_on:
         yield f"The thresholds were chosen on the {subject.chosen_on} part: "
     else:
         yield "The thresholds were chosen on these very samples, so the rates beside them are a little too good: "
     yield "an empirical one kept the rate there and exceeds it on new data about half of the time; a guaranteed one "
-    yield "keeps it on new data with the probability named. "
+    yield f"keeps it on new data with {percent(probability)} probability. "
     yield f"Brackets are {percent(subject.confidence)} intervals, exact for independent samples."

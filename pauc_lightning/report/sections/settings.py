@@ -21,7 +21,7 @@ def settings_section(training: Training, id: str, level: int) -> Html:
     ]
     return section(
         "Settings",
-        table(("Setting", "Value", "Default"), rows, "Settings that were chosen", "settings"),
+        table(("Setting", "Value", "Default"), rows, "Classes, and settings that are not their defaults", "settings"),
         element(
             "details",
             element("summary", "All settings (config.yaml)"),
