@@ -167,8 +167,9 @@ def _class_name(run: RunDirectory, settings: Mapping[str, Any], section: str) ->
 
 def _data_name(run: RunDirectory, settings: Mapping[str, Any]) -> str:
     """The table or the folder of a user's own data; otherwise the class, which names the data."""
-    own = _arguments(settings, "data").get("path")
-    return Path(str(own)).name if own else _class_name(run, settings, "data")
+    arguments, name = _arguments(settings, "data"), _class_name(run, settings, "data")
+    own = arguments.get({"TabularLT": "path", "ImageFolderLT": "root"}.get(name, ""))
+    return Path(str(own)).name if own else name
 
 
 def _command(name: str, run: Path) -> str:

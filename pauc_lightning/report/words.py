@@ -53,12 +53,12 @@ def aim(region: Region) -> str:
         'find at least 70 % of the positives, and more if possible, while calling at most 30 % of the negatives positive'
     """
     found = (
-        f"find at least {percent(region.min_tpr)} of the positives, and more if possible"
+        f"find at least {percent(region.min_tpr)} of the positives, and more if possible,"
         if region.is_two_way
         else "find as many positives as possible"
     )
     if region.max_fpr == 1 and region.min_fpr == 0:
-        return f"{found}, at any number of false alarms"
+        return f"{found.rstrip(',')}, at any number of false alarms"
     low = f"{percent(region.min_fpr)} to " if region.min_fpr > 0 else "at most "
     return f"{found} while calling {low}{percent(region.max_fpr)} of the negatives positive"
 

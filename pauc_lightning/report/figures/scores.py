@@ -87,7 +87,7 @@ def short(value: float) -> str:
 
     Example:
         >>> short(0.51234), short(0.9999312), short(0.000123), short(float("inf")), short(12.3456)
-        ('0.512', '0.99993', '0.000123', '∞', '12.3')
+        ('0.512', '0.999931', '0.000123', '∞', '12.3')
     """
     if not np.isfinite(value):
         return "∞" if value > 0 else "−∞"
