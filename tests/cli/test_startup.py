@@ -44,6 +44,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "benchmark --help",
             "compare --help",
             "tune --help",
+            "report --help",
         ),
         *(
             "fti",
