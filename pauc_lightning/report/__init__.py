@@ -1,7 +1,7 @@
 """Reports: one HTML file about runs, or about scores from elsewhere, that opens without a network.
 
-``run_subject`` and ``scored_samples`` read what a report is about, ``evaluation`` computes its numbers, ``sections`` and
-``figures`` turn them into HTML and SVG, and ``page`` puts these together. ``command`` is ``pauc report``.
+``run_subject`` and ``scored_samples`` read what a report is about, ``evaluation`` computes its numbers, ``sections``
+and ``figures`` turn them into HTML and SVG, and ``page`` puts these together. ``command`` is ``pauc report``.
 """
 
 from __future__ import annotations

@@ -108,7 +108,9 @@ class Chart:
         """Write words at a point, moved by ``dx`` and ``dy`` units to the right and downwards."""
         (left,), (top,) = self._points([x], [y])
         self._layers.append(
-            element("text", words, x=_number(left + dx), y=_number(top + dy), class_=f"label {class_}".strip())
+            element(
+                "text", words, x=_number(left + dx), y=_number(top + dy), class_=f"label {class_}".strip()
+            )
         )
 
     def write(self, left: float, top: float, words: str, class_: str = "") -> None:
@@ -140,7 +142,9 @@ class Chart:
                         height=_number(self.bottom - self.top),
                         class_="hit",
                     ),
-                    element("path", d=f"M{_number(left[k])} {self.top}V{_number(self.bottom)}", class_="hair"),
+                    element(
+                        "path", d=f"M{_number(left[k])} {self.top}V{_number(self.bottom)}", class_="hair"
+                    ),
                     element("circle", cx=_number(left[k]), cy=_number(top[k]), r=3.5, class_="dot"),
                     element(
                         "text", sentence, x=self.right, y=_number(self.bottom - 8), class_="label end said"
@@ -177,7 +181,9 @@ class Chart:
             "text", self.x.label, x=_number(middle), y=_number(self.bottom + 35), class_="axis middle"
         )
         centre = _number((self.top + self.bottom) / 2)
-        yield element("text", self.y.label, transform=f"translate(12 {centre}) rotate(-90)", class_="axis middle")
+        yield element(
+            "text", self.y.label, transform=f"translate(12 {centre}) rotate(-90)", class_="axis middle"
+        )
 
     def _points(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
         left = self.left + self.x.place(x) * (self.right - self.left)

@@ -23,16 +23,22 @@ no network. Parts that are missing are named with the command that makes them.
 
 
 def _parser() -> PlainParser:
-    parser = PlainParser(prog="pauc report", description=DESCRIPTION, usage="pauc report RUN|FILE ... [options]")
+    parser = PlainParser(
+        prog="pauc report", description=DESCRIPTION, usage="pauc report RUN|FILE ... [options]"
+    )
     parser.add_argument(
         "models",
         nargs="+",
         metavar="RUN|FILE",
         help="Directories of runs, or CSV, TSV or Parquet files with a column of labels (0 and 1) and one of scores",
     )
-    parser.add_argument("--output", metavar="FILE", default="report.html", help="File to write, ending in .html")
+    parser.add_argument(
+        "--output", metavar="FILE", default="report.html", help="File to write, ending in .html"
+    )
     parser.add_argument("--overwrite", action="store_true", help="Replace the --output file if it exists")
-    parser.add_argument("--names", nargs="+", metavar="NAME", help="A name for each run or file, in their order")
+    parser.add_argument(
+        "--names", nargs="+", metavar="NAME", help="A name for each run or file, in their order"
+    )
     parser.add_argument("--title", metavar="TEXT", help="Heading of the report")
     parser.add_argument(
         "--max_fpr",
@@ -40,12 +46,20 @@ def _parser() -> PlainParser:
         metavar="RATE",
         help="Judge all in this region: largest false-positive rate; if left out, that of each run. Files need it",
     )
-    parser.add_argument("--min_tpr", type=float, metavar="RATE", help="Smallest true-positive rate of that region")
-    parser.add_argument("--min_fpr", type=float, metavar="RATE", help="Smallest false-positive rate of that region")
+    parser.add_argument(
+        "--min_tpr", type=float, metavar="RATE", help="Smallest true-positive rate of that region"
+    )
+    parser.add_argument(
+        "--min_fpr", type=float, metavar="RATE", help="Smallest false-positive rate of that region"
+    )
     parser.add_argument("--label", metavar="COLUMN", default="label", help="Column of the labels in files")
     parser.add_argument("--score", metavar="COLUMN", default="score", help="Column of the scores in files")
     parser.add_argument(
-        "--confidence", type=float, metavar="RATE", default=0.95, help="Probability that intervals cover the true value"
+        "--confidence",
+        type=float,
+        metavar="RATE",
+        default=0.95,
+        help="Probability that intervals cover the true value",
     )
     return parser
 
@@ -62,7 +76,9 @@ def main(argv: Sequence[str]) -> None:
     subjects = read_subjects(given.models, region, given.names, given.label, given.score, given.confidence)
     write_text(output, page(subjects, given.title))
     print(f"Wrote {output} ({output.stat().st_size / 1000:,.0f} kB): open it in a browser.")
-    untested = [subject.place for subject in subjects if subject.training is not None and subject.part != "test"]
+    untested = [
+        subject.place for subject in subjects if subject.training is not None and subject.part != "test"
+    ]
     for place in untested:
         print(f"The test part of {place} has not been evaluated.")
     if untested:
@@ -77,5 +93,7 @@ def _region(given: Namespace) -> Region | None:
         if getattr(given, name) is not None
     }
     if bounds and "max_fpr" not in bounds:
-        raise InputError(f"`--{next(iter(bounds))}` names half a region: add --max_fpr, such as --max_fpr 0.1.")
+        raise InputError(
+            f"`--{next(iter(bounds))}` names half a region: add --max_fpr, such as --max_fpr 0.1."
+        )
     return Region(**bounds) if bounds else None

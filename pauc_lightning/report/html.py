@@ -26,8 +26,8 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     Args:
         name: The tag's name.
         children: Texts, which are escaped, and other elements; None is left out.
-        attributes: Attributes. A trailing underscore is removed (``class_``), others become dashes. True writes the name
-            only, None and False nothing.
+        attributes: Attributes. A trailing underscore is removed (``class_``), others become dashes. True writes the
+            name only, None and False nothing.
 
     Example:
         >>> element("p", "a < b, ", element("b", "bold"), class_="note", data_n=2, hidden=False)

@@ -43,7 +43,10 @@ def page(subjects: Sequence[Subject], title: str | None = None) -> str:
         element("style", Html(_stylesheet(len(subjects)))),
     )
     main = element("main", _header(subjects, heading), list(body))
-    foot = element("footer", element("p", f"Made by pauc-lightning {__version__}. This file loads nothing from elsewhere."))
+    foot = element(
+        "footer",
+        element("p", f"Made by pauc-lightning {__version__}. This file loads nothing from elsewhere."),
+    )
     return f"<!doctype html>\n{element('html', head, element('body', main, foot), lang='en')}\n"
 
 
@@ -52,7 +55,9 @@ def _header(subjects: Sequence[Subject], heading: str) -> Html:
     places = " · ".join(subject.place for subject in subjects[:4]) + (" · …" if len(subjects) > 4 else "")
     return element(
         "header",
-        element("p", "Report · ", element("time", today.isoformat(), datetime=today.isoformat()), class_="kicker"),
+        element(
+            "p", "Report · ", element("time", today.isoformat(), datetime=today.isoformat()), class_="kicker"
+        ),
         element("h1", heading),
         purpose(subjects[0]) if len({subject.region for subject in subjects}) == 1 else None,
         element("p", places, class_="place"),

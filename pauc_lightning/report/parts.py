@@ -33,8 +33,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Child]], caption: str,
     """A table whose first column names the rows.
 
     Args:
-        headers: The names of the columns; those of the class ``stacked`` are repeated beside the cells where the page is
-            too narrow for columns.
+        headers: The names of the columns. In a table of the class ``stacked`` they are repeated beside the cells where
+            the page is too narrow for columns.
         rows: The cells.
         caption: What it shows.
         class_: Classes of the stylesheet.
@@ -50,7 +50,13 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Child]], caption: str,
     ]
     return element(
         "div",
-        element("table", element("caption", caption), element("thead", head), element("tbody", body), class_=class_ or None),
+        element(
+            "table",
+            element("caption", caption),
+            element("thead", head),
+            element("tbody", body),
+            class_=class_ or None,
+        ),
         class_="scroll",
     )
 

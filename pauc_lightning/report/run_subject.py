@@ -46,7 +46,8 @@ def run_subject(path: str | Path, region: Region | None = None, confidence: floa
     of_best: Missing | None = None
     if checkpoint not in ("", "best"):
         of_best = Missing(
-            f"The newest test evaluated the checkpoint {checkpoint}; thresholds and calibration are those of the best one.",
+            f"The newest test evaluated the checkpoint {checkpoint}; thresholds and calibration are those of the best "
+            "one.",
             _command("test", run.path),
         )
     return Subject(

@@ -82,7 +82,9 @@ def read_scored_samples(path: Path, label: str = "label", score: str = "score") 
     Raises:
         InputError: If the file cannot be read, or lacks a column; the sentence names those that it has.
     """
-    columns = _read_parquet(path, (label, score)) if path.suffix == ".parquet" else _read_text(path, (label, score))
+    columns = (
+        _read_parquet(path, (label, score)) if path.suffix == ".parquet" else _read_text(path, (label, score))
+    )
     return ScoredSamples(
         path.stem, _numbers(path, score, columns[score]), _numbers(path, label, columns[label]), str(path)
     )
@@ -100,7 +102,9 @@ def _read_text(path: Path, wanted: tuple[str, str]) -> Mapping[str, list[Any]]:
                     for column, position in zip(columns, at, strict=True):
                         column.append(row[position] if position < len(row) else "")
     except OSError as error:
-        raise InputError(f"`{path}` cannot be read: {error.strerror}. Check the path and its permissions.") from error
+        raise InputError(
+            f"`{path}` cannot be read: {error.strerror}. Check the path and its permissions."
+        ) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"`{path}` is not a text file of columns ({error}): give a CSV file.") from error
     return dict(zip(wanted, columns, strict=True))
@@ -116,7 +120,9 @@ def _read_parquet(path: Path, wanted: tuple[str, str]) -> Mapping[str, list[Any]
     try:
         table = parquet.read_table(path)
     except (OSError, ArrowException) as error:
-        raise InputError(f"`{path}` cannot be read as a Parquet file ({error}): give another file.") from error
+        raise InputError(
+            f"`{path}` cannot be read as a Parquet file ({error}): give another file."
+        ) from error
     return {name: table.column(_position(path, table.column_names, name)).to_pylist() for name in wanted}
 
 
@@ -126,7 +132,8 @@ def _position(path: Path, names: list[str], name: str) -> int:
     close = nearest(name, names)
     shown = ", ".join(islice(names, 12)) or "none"
     raise InputError(
-        f"`{path}` has no column `{name}`.{close} Its columns are {shown}. Name the right ones with --label and --score."
+        f"`{path}` has no column `{name}`.{close} Its columns are {shown}. Name the right ones with --label and "
+        "--score."
     )
 
 
@@ -137,7 +144,7 @@ def _numbers(path: Path, name: str, values: Iterable[Any]) -> np.ndarray[Any, np
             numbers.append(float(value))
         except (TypeError, ValueError):
             raise InputError(
-                f"`{path}`: row {row} of column `{name}` is {value!r}, not a number. Labels are 0 and 1; leave out rows "
-                "without a label or a score."
+                f"`{path}`: row {row} of column `{name}` is {value!r}, not a number. Labels are 0 and 1; leave out "
+                "rows without a label or a score."
             ) from None
     return np.array(numbers, np.float64)

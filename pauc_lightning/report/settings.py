@@ -21,12 +21,14 @@ class Setting:
     Args:
         name: As on the command line, such as ``model.max_fpr``.
         value: Its value in config.yaml.
-        default: The default of its class; None also where there is no default or it is unknown.
+        default: The default of its class.
+        has_default: Whether there is a default, and it is known.
     """
 
     name: str
     value: Any
     default: Any = None
+    has_default: bool = False
 
 
 def changed(settings: Mapping[str, Any]) -> list[Setting]:
@@ -53,7 +55,7 @@ def _section(name: str, content: Any) -> Iterator[Setting]:
             if value is not None:
                 yield Setting(f"{name}.{key}", value)
         elif _plain(default) != _plain(value):
-            yield Setting(f"{name}.{key}", value, default)
+            yield Setting(f"{name}.{key}", value, default, has_default=True)
 
 
 _FIXED = {

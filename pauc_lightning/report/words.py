@@ -49,8 +49,8 @@ def aim(region: Region) -> str:
     Example:
         >>> aim(Region(max_fpr=0.1))
         'find as many positives as possible while calling at most 10 % of the negatives positive'
-        >>> aim(Region(max_fpr=0.3, min_tpr=0.7))
-        'find at least 70 % of the positives, and more if possible, while calling at most 30 % of the negatives positive'
+        >>> aim(Region(min_tpr=0.7))
+        'find at least 70 % of the positives, and more if possible, at any number of false alarms'
     """
     found = (
         f"find at least {percent(region.min_tpr)} of the positives, and more if possible,"

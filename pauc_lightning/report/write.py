@@ -102,8 +102,8 @@ def _subject(model: Model, region: Region | None, label: str, score: str, confid
     if region is None:
         name = model.name if isinstance(model, ScoredSamples) else str(model)
         raise InputError(
-            f"`{name}` holds scores, which have no region of their own: name the one that counts, such as --max_fpr 0.1 "
-            "(in Python, region=Region(max_fpr=0.1))."
+            f"`{name}` holds scores, which have no region of their own: name the one that counts, such as --max_fpr "
+            "0.1 (in Python, region=Region(max_fpr=0.1))."
         )
     assert isinstance(model, ScoredSamples)
     return model.subject(region, confidence)

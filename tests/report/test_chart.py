@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import numpy as np
@@ -50,7 +51,9 @@ def test_a_line_goes_through_its_points() -> None:
 def drawn(x: list[float], y: list[float]) -> str:
     chart = Chart(linear(0, 10, ""), linear(0, 10, ""), "", is_square=True)
     chart.line(x, y, "c0")
-    return [one for one in parse(chart.svg()).all("path") if "line" in one.attributes["class"]][0].attributes["d"]
+    return next(
+        one for one in parse(chart.svg()).all("path") if "line" in one.attributes["class"]
+    ).attributes["d"]
 
 
 def test_steps_become_horizontal_and_vertical_strokes_and_peaks_stay() -> None:
@@ -86,6 +89,6 @@ def test_read_outs_cover_the_chart_without_gaps() -> None:
     hits = parse(chart.svg()).all("rect", "hit")
     edges = [(float(hit.attributes["x"]), float(hit.attributes["width"])) for hit in hits]
     assert edges[0][0] == chart.left
-    for (x, width), (following, _) in zip(edges[:-1], edges[1:], strict=True):
+    for (x, width), (following, _) in itertools.pairwise(edges):
         assert x + width == pytest.approx(following, abs=0.11)
     assert sum(edges[-1]) == pytest.approx(chart.right, abs=0.11)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +80,9 @@ def test_nothing_is_loaded_from_elsewhere(any_page: Element) -> None:
     style = any_page.one("style").text
     assert "url(" not in style
     assert "@import" not in style
-    policy = next(m for m in any_page.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        m for m in any_page.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.attributes["content"] == "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -93,7 +96,7 @@ def test_headings_do_not_skip_a_level(any_page: Element) -> None:
     levels = [int(element.name[1]) for element in any_page.all() if re.fullmatch(r"h\d", element.name)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(following <= level + 1 for level, following in zip(levels[:-1], levels[1:], strict=True))
+    assert all(following <= level + 1 for level, following in itertools.pairwise(levels))
 
 
 def test_tables_have_headers_and_captions(any_page: Element) -> None:
@@ -124,7 +127,9 @@ def test_charts_have_words(any_page: Element) -> None:
 def test_charts_have_no_broken_coordinate(any_page: Element) -> None:
     for chart in any_page.all("svg"):
         for element in chart.all():
-            drawn = "".join(element.attributes.get(name, "") for name in ("d", "x", "y", "cx", "cy", "width", "height"))
+            drawn = "".join(
+                element.attributes.get(name, "") for name in ("d", "x", "y", "cx", "cy", "width", "height")
+            )
             assert "nan" not in drawn, element
             assert "inf" not in drawn, element
             assert float(element.attributes.get("width", 0)) >= 0, element
@@ -157,7 +162,10 @@ def test_the_headline_is_the_metric_with_its_interval(one: Element, trained: Pat
     assert first.one("dd", "detail").text == f"95 % interval [{interval.low:.3f}, {interval.high:.3f}]"
     assert recall.one("dd", "value").text == f"{tpr_at_fpr(found.score, found.label, 0.2).tpr:.3f}"
     assert auc.one("dd", "value").text == f"{roc_auc_score(found.label, found.score):.3f}"
-    assert count.one("dd", "detail").text == f"{found.label.sum()} positives, {(found.label == 0).sum()} negatives"
+    assert (
+        count.one("dd", "detail").text
+        == f"{found.label.sum()} positives, {(found.label == 0).sum()} negatives"
+    )
     assert "test part" in count.text
     assert "at most 20 % of the negatives" in one.one("p", "lead").text
     assert "0.1 is a random score" in one.text
@@ -169,7 +177,9 @@ def test_the_curve_that_is_read_off_is_the_roc_curve(elsewhere: Element) -> None
     for rate, recall, interval in table.rows()[1:]:
         fpr = float(rate.removesuffix(" %")) / 100
         called = score >= np.quantile(score[label == 0], 1 - fpr)
-        assert float(recall) == pytest.approx(called[label == 1].mean(), abs=0.021)  # two of a hundred positives
+        assert float(recall) == pytest.approx(
+            called[label == 1].mean(), abs=0.021
+        )  # two of a hundred positives
         low, high = map(float, interval.strip("[]").split(", "))
         assert low <= float(recall) <= high
 
@@ -208,12 +218,16 @@ def test_the_training_shows_the_best_epoch_and_the_variables(one: Element, train
     import csv
 
     with (trained / "upauci" / "version_0" / "metrics.csv").open() as file:
-        values = {int(row["epoch"]): float(row["val/pauc"]) for row in csv.DictReader(file) if row["val/pauc"]}
+        values = {
+            int(row["epoch"]): float(row["val/pauc"]) for row in csv.DictReader(file) if row["val/pauc"]
+        }
     best = max(values, key=lambda epoch: values[epoch])
     section = one.one("section", id="training")
     assert f"Best: {values[best]:.3f} after epoch {best + 1};" in section.text
     titles = [title.text for title in section.all("p", "title")]
-    assert {"On the validation part", "Loss", "a, b and γ", "Selection thresholds", "Gradient norm"} <= set(titles)
+    assert {"On the validation part", "Loss", "a, b and γ", "Selection thresholds", "Gradient norm"} <= set(
+        titles
+    )
 
 
 def test_settings_versions_and_commands(one: Element, trained: Path) -> None:
@@ -309,7 +323,9 @@ def test_names_and_paths_cannot_break_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "region", [Region(), Region(0.01), Region(0.3, 0.5), Region(0.4, 0.0, 0.1)], ids=lambda region: str(region.name)
+    "region",
+    [Region(), Region(0.01), Region(0.3, 0.5), Region(0.4, 0.0, 0.1)],
+    ids=lambda region: str(region.name),
 )
 def test_every_kind_of_region(region: Region) -> None:
     found = parse(page([scored("any", region=region)]))

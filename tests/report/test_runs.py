@@ -20,7 +20,9 @@ def report(*models: Path, **options: object) -> Element:
     return parse(write_report(list(models), overwrite=True, **options).read_text())  # type: ignore[arg-type]
 
 
-def test_a_run_that_was_not_tested_is_shown_on_validation(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_not_tested_is_shown_on_validation(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = runs / "upauci" / "version_0"
     shutil.rmtree(run / "test")
     page = report(run)
@@ -64,7 +66,9 @@ def test_a_test_of_another_checkpoint_is_called_that(runs: Path) -> None:
     assert "those of the best one" in page.one("section", id="operating").text
 
 
-@pytest.mark.parametrize("name", ["test_scores.npz", "config.yaml", "operating_points.json", "calibration.json"])
+@pytest.mark.parametrize(
+    "name", ["test_scores.npz", "config.yaml", "operating_points.json", "calibration.json"]
+)
 def test_a_damaged_file_is_named(runs: Path, name: str) -> None:
     run = runs / "upauci" / "version_0"
     for path in [run / name, *run.glob(f"test/*/{name}")]:

@@ -98,7 +98,9 @@ def roc_band(
     observed = _interpolated(cells.positives[None], cells.negatives[None], np.concatenate([grid, rates]))[0]
     at_grid, at_rates = np.split(observed, 2)
 
-    share = (at_grid * n_pos + 0.5) / (n_pos + 1)  # strictly inside (0, 1), so that a share of 1 has a variance
+    share = (at_grid * n_pos + 0.5) / (
+        n_pos + 1
+    )  # strictly inside (0, 1), so that a share of 1 has a variance
     binomial = share * (1 - share)
     variance = np.maximum(draws.var(axis=0, ddof=1), binomial / n_pos)
     low, high = _wilson(at_grid, binomial / variance, NormalDist().inv_cdf(0.5 + confidence / 2))

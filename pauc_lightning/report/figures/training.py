@@ -88,7 +88,9 @@ def validation(curves: TrainingCurves, title: str, warmup: float) -> Html | None
     epoch, value = best
     named = {"val/pauc": "pAUC", "val/auc": "AUC"}
     shown = [(curves.series[name], label) for name, label in named.items() if name in curves.series]
-    if len(shown) == 2 and np.array_equal(shown[0][0].value, shown[1][0].value):  # the region is the whole curve
+    if len(shown) == 2 and np.array_equal(
+        shown[0][0].value, shown[1][0].value
+    ):  # the region is the whole curve
         shown = shown[:1]
     chart = _chart(
         [series for series, _ in shown],
@@ -108,7 +110,9 @@ def panel_chart(panel: Panel, curves: TrainingCurves, warmup: float) -> Html:
     edges = [curves.series[name] for name in panel.range or () if name in curves.series]
     last = ", ".join(f"{label or panel.title} ends at {series.value[-1]:.3g}" for series, label in shown)
     labels = [label for _, label in shown]
-    chart = _chart([*(series for series, _ in shown), *edges], labels, warmup, f"{panel.title} by epoch: {last}.")
+    chart = _chart(
+        [*(series for series, _ in shown), *edges], labels, warmup, f"{panel.title} by epoch: {last}."
+    )
     if len(edges) == 2 and len(edges[0].value) == len(edges[1].value):
         chart.area(edges[0].epoch, edges[0].value, edges[1].value, "band c0")
     _lines(chart, shown, broken_at=warmup)

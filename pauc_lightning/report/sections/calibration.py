@@ -68,8 +68,8 @@ def calibration_section(subject: Subject, evaluation: Evaluation, id: str, level
             figure(
                 reliability(shown, is_log),
                 "Reliability",
-                "On logarithmic axes. Each bin holds half of the samples above the one before, so that the few high scores "
-                "are seen; bars are intervals of the observed share."
+                "On logarithmic axes. Each bin holds half of the samples above the one before, so that the few high "
+                "scores are seen; bars are intervals of the observed share."
                 if is_log
                 else "Bins of equally many samples; bars are intervals of the observed share.",
                 legend,

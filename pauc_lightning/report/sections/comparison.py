@@ -44,7 +44,8 @@ def same_samples(first: Subject, second: Subject) -> bool:
 
 
 def _same_index(first: Subject, second: Subject) -> bool:
-    assert not isinstance(first.scores, Missing) and not isinstance(second.scores, Missing)
+    assert not isinstance(first.scores, Missing)
+    assert not isinstance(second.scores, Missing)
     if first.scores.index is None or second.scores.index is None:
         return first.scores.index is second.scores.index
     return np.array_equal(first.scores.index, second.scores.index)
@@ -78,10 +79,14 @@ def _in_region(subjects: Sequence[Subject], region: Region) -> Html:
     )
     return element(
         "div",
-        table(headers, rows, f"{len(judged)} models, judged in the region {limits(region)}", "numbers stacked"),
+        table(
+            headers, rows, f"{len(judged)} models, judged in the region {limits(region)}", "numbers stacked"
+        ),
         element("p", *_explanation([subject for _, subject, _ in judged]), class_="quiet"),
         figures(
-            figure(overlaid(curves, names, looks, region, is_enlarged=False), "ROC curves, the region shaded"),
+            figure(
+                overlaid(curves, names, looks, region, is_enlarged=False), "ROC curves, the region shaded"
+            ),
             zoom,
             _validation(subjects) if region == subjects[0].region else None,
         ),
@@ -133,7 +138,9 @@ def _difference(
         region.min_fpr,
         confidence=evaluation.confidence,
     )
-    verdict = {1: "ahead", -1: "behind"}[1 if found.value > 0 else -1] if found.excludes_zero else "not told apart"
+    verdict = (
+        {1: "ahead", -1: "behind"}[1 if found.value > 0 else -1] if found.excludes_zero else "not told apart"
+    )
     return (
         signed(found.value),
         " ",
@@ -148,9 +155,9 @@ def _explanation(subjects: Sequence[Subject]) -> Iterator[Child]:
     yield f"Brackets are {percent(first.confidence)} intervals. "
     if any(same_samples(first, other) for other in subjects[1:]):
         yield (
-            "Differences are paired: both models score the same samples, and what is hard for both does not count. Ahead "
-            "and behind are said only where the interval excludes zero. It covers the choice of the samples, not another "
-            "training: for that, repeat with several seeds (pauc compare). "
+            "Differences are paired: both models score the same samples, and what is hard for both does not count. "
+            "Ahead and behind are said only where the interval excludes zero. It covers the choice of the samples, not "
+            "another training: for that, repeat with several seeds (pauc compare). "
         )
     if not all(same_samples(first, other) for other in subjects[1:]):
         yield (
@@ -171,5 +178,7 @@ def _validation(subjects: Sequence[Subject]) -> Html | None:
     if len(found) < 2:
         return None
     names = ", ".join(name for _, _, name in found)
-    svg = compared([(index, series) for index, series, _ in found], f"Validation partial AUC by epoch of {names}.")
+    svg = compared(
+        [(index, series) for index, series, _ in found], f"Validation partial AUC by epoch of {names}."
+    )
     return figure(svg, "While training", "Partial AUC on the validation part, each run in its own region.")

@@ -40,14 +40,12 @@ def headline(subject: Subject) -> list[Html]:
         )
         if region.max_fpr < 1
         else None,
-        _card("AUC, the whole curve", evaluation.auc, ends(evaluation.auc))
-        if region.size < 1
-        else None,
+        _card("AUC, the whole curve", evaluation.auc, ends(evaluation.auc)) if region.size < 1 else None,
         _samples(subject, evaluation),
     ]
     meaning = (
-        "The partial AUC is the area under the ROC curve inside the region, divided by the region’s area: 1 is perfect, "
-        f"{by_chance(region):.3g} is a random score."
+        "The partial AUC is the area under the ROC curve inside the region, divided by the region’s area: 1 is "
+        f"perfect, {by_chance(region):.3g} is a random score."
     )
     return [
         element("dl", cards, class_="cards"),
@@ -56,7 +54,9 @@ def headline(subject: Subject) -> list[Html]:
     ]
 
 
-def _card(name: str, interval: Interval, text: str, extra: Html | None = None, class_: str | None = None) -> Html:
+def _card(
+    name: str, interval: Interval, text: str, extra: Html | None = None, class_: str | None = None
+) -> Html:
     return element(
         "div",
         element("dt", name),
@@ -119,7 +119,9 @@ def _remarks(subject: Subject) -> list[Html]:
             )
         )
     if subject.checkpoint not in ("", "best"):
-        found.append(note(f"The newest test evaluated the checkpoint {subject.checkpoint}, not the best one."))
+        found.append(
+            note(f"The newest test evaluated the checkpoint {subject.checkpoint}, not the best one.")
+        )
     training = subject.training
     if training is not None and training.loss_region != subject.region:
         found.append(

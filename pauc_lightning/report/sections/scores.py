@@ -22,7 +22,10 @@ def scores_section(evaluation: Evaluation, thresholds: Sequence[Threshold], id: 
     classes = [key("bar positive", "positives"), key("bar negative", "negatives")]
     rates = [key("line positive", "TPR"), key("line negative", "FPR")]
     rows = [
-        (percent(level), *(short(float(np.quantile(of, level))) for of in (evaluation.positives, evaluation.negatives)))
+        (
+            percent(level),
+            *(short(float(np.quantile(of, level))) for of in (evaluation.positives, evaluation.negatives)),
+        )
         for level in _LEVELS
     ]
     return section(
@@ -40,7 +43,14 @@ def scores_section(evaluation: Evaluation, thresholds: Sequence[Threshold], id: 
                 "Share of positives (TPR) and of negatives (FPR) at or above it, on a logarithmic axis.",
                 rates,
             ),
-            beside(table(("Share below", "Positives", "Negatives"), rows, "Scores that a share of a class is below", "numbers")),
+            beside(
+                table(
+                    ("Share below", "Positives", "Negatives"),
+                    rows,
+                    "Scores that a share of a class is below",
+                    "numbers",
+                )
+            ),
         ),
         id=id,
         level=level,

@@ -21,7 +21,8 @@ def training_section(training: Training, id: str, level: int) -> Html:
         caption = f"Best: {number(best[1])} after epoch {best[0]:g}; that model is the one that is kept."
         shown.append(figure(chart, "On the validation part", caption))
     shown += [
-        figure(panel_chart(panel, curves, training.warmup), panel.title, panel.text) for panel in panels(curves)
+        figure(panel_chart(panel, curves, training.warmup), panel.title, panel.text)
+        for panel in panels(curves)
     ]
     if not shown:
         return section("Training", absent(Missing("Nothing was logged.")), id=id, level=level)
