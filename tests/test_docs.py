@@ -34,7 +34,7 @@ def test_quoted_files_are_current(path: str, text: str) -> None:
     assert text == (ROOT / path).read_text(), f"docs/adding-a-method.md quotes {path}: bring it up to date"
 
 
-PAGES = ("tutorial", "own-backbone", "logging", "trained-model", "surrogates")
+PAGES = ("tutorial", "own-backbone", "logging", "calibration", "trained-model", "surrogates")
 SHORT = (
     "--trainer.max_epochs=4",
     "--model.warmup_epochs=1",
@@ -55,7 +55,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 def run(command: str) -> None:
     """What a reader types, with fewer epochs."""
-    words = shlex.split(command)
+    words = shlex.split(command, comments=True)
     if words[0] == "python":
         runpy.run_path(words[1])
     elif words[0] == "pauc" and not any(name in command for name in ELSEWHERE):

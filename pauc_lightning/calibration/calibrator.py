@@ -41,10 +41,9 @@ class Calibrator(ABC):
         Raises:
             InputError: If a score is not in [0, 1], or the prior not in (0, 1).
         """
+        check_deployment_prior(prior)
         odds = self.log_odds(checked_scores(scores))
         if prior is not None:
-            hint = "it is the fraction of positives where the probabilities will be used"
-            check_number("prior", prior, above=0, below=1, hint=hint)
             odds = odds + (prior_log_odds(prior) - prior_log_odds(self.prior))
         return sigmoid(odds)
 
@@ -60,6 +59,13 @@ class Calibrator(ABC):
     @abstractmethod
     def from_json(cls, content: Mapping[str, Any], prior: float) -> Calibrator:
         """Build the calibrator whose :meth:`to_json` returned ``content``; raises anything for anything else."""
+
+
+def check_deployment_prior(prior: Any) -> None:
+    """Raise :class:`InputError` unless the prior is None or strictly between 0 and 1."""
+    if prior is not None:
+        hint = "it is the fraction of positives where the probabilities will be used"
+        check_number("prior", prior, above=0, below=1, hint=hint)
 
 
 def checked_scores(scores: Values) -> NDArray[np.float64]:

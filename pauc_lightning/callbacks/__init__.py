@@ -7,6 +7,7 @@
   ``predictions``.
 """
 
+from pauc_lightning.callbacks.calibration import CalibrationKeeper
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor
 from pauc_lightning.callbacks.figures import EvaluationFigures
@@ -18,6 +19,7 @@ from pauc_lightning.callbacks.score_files import ScoreFiles
 from pauc_lightning.callbacks.start_validation import StartValidation
 
 __all__ = [
+    "CalibrationKeeper",
     "CollapseMonitor",
     "EvaluationFigures",
     "GracefulStop",

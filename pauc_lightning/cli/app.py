@@ -20,6 +20,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
 from pauc_lightning.callbacks import (
+    CalibrationKeeper,
     CollapseMonitor,
     EvaluationFigures,
     GracefulStop,
@@ -92,7 +93,7 @@ class PaucCLI(LightningCLI):
                 **TRAINER_DEFAULTS,
                 "callbacks": [
                     *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
-                    ScoreFiles(),
+                    *(ScoreFiles(), CalibrationKeeper()),
                 ],
             },
             auto_configure_optimizers=False,

@@ -31,11 +31,26 @@ def predict_parser() -> PlainParser:
         metavar="COLUMN",
         help="Column of the table to copy beside the scores; if left out, the run's id_column",
     )
+    parser.add_argument(
+        "--calibrate",
+        metavar="METHOD",
+        nargs="?",
+        const="platt",
+        choices=("platt", "temperature", "isotonic"),
+        help="Add a column of probabilities: platt (the default), temperature (for cross-entropy) or isotonic (for a "
+        "thousand positives or more), fitted on the validation part",
+    )
+    parser.add_argument(
+        "--prior",
+        metavar="FRACTION",
+        help="With --calibrate: the fraction of positives where the probabilities will be used, if it is not that of "
+        "the validation part",
+    )
     return parser
 
 
 def translate_options(run: Path, options: Sequence[str]) -> list[str]:
-    """Write ``--input``, ``--output``, ``--id`` and ``--overwrite`` as settings; others stay as they are.
+    """Write ``--input``, ``--output``, ``--calibrate`` and the like as settings; others stay as they are.
 
     Args:
         run: The directory of the run.
@@ -59,6 +74,10 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
         settings.append("--predictions.overwrite=true")
     if given.id is not None:
         settings.append(f"--data.id_column={given.id}")
+    if given.calibrate is not None:
+        settings.append(f"--predictions.calibrate={given.calibrate}")
+    if given.prior is not None:
+        settings.append(f"--predictions.prior={given.prior}")
     return [*settings, *others]
 
 

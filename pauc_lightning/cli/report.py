@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lightning.pytorch import LightningDataModule, Trainer
 
-from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint, ScoreFiles
+from pauc_lightning.callbacks import CalibrationKeeper, EvaluationFigures, RunCheckpoint, ScoreFiles
 from pauc_lightning.cli.runs import relative
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.files import write_text
@@ -118,6 +118,7 @@ def after_evaluation(
     print("─" * (width + 10))
     if not bool(model.objective_initialized):
         print(f"This checkpoint is from before the first step of {type(model).__name__} itself.")
+    _print_calibration(trainer)
     write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
     print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
@@ -126,8 +127,24 @@ def after_evaluation(
         if isinstance(callback, EvaluationFigures):
             for path in callback.paths:
                 print(f"  figure      {relative(path)}")
+        if isinstance(callback, CalibrationKeeper) and callback.figure is not None:
+            print(f"  figure      {relative(callback.figure)}")
     if run is not None:
         _print_next("predict" if part == "test" else "test", relative(run))
+
+
+def _print_calibration(trainer: Trainer) -> None:
+    """Print how far probabilities are from frequencies, as scored and after each calibration."""
+    kept = [one for one in trainer.callbacks if isinstance(one, CalibrationKeeper) and one.errors]  # type: ignore[attr-defined]
+    if not kept:
+        return
+    rows = {name: f"{values['brier']:8.4f}{values['ece']:8.4f}" for name, values in kept[0].errors.items()}
+    rows["the prior for all"] = f"{kept[0].prior_alone:8.4f}"
+    width = max(map(len, rows))
+    print(f"{'Probabilities':<{width}}{'Brier':>8}{'ECE':>8}")
+    for name, values in rows.items():
+        print(f"{name:<{width}}{values}")
+    print("─" * (width + 16))
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:

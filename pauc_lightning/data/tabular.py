@@ -24,7 +24,7 @@ from pauc_lightning.errors import InputError
 
 Values = list[Value] | tuple[Value, ...] | Value
 
-_TAKEN = ("index", "label", "score")
+_TAKEN = ("index", "label", "score", "probability")
 
 
 class TabularLT(LongTailDataModule):

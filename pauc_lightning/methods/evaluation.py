@@ -14,15 +14,15 @@ from torchmetrics import Metric, MetricCollection
 from pauc_lightning import distributed
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
-from pauc_lightning.methods.backbone import (
+from pauc_lightning.methods.log_values import log_values
+from pauc_lightning.methods.nonfinite import check_evaluated_scores
+from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.models.backbone import (
     check_backbone,
     check_shape,
     logits_of,
     materialize,
 )
-from pauc_lightning.methods.log_values import log_values
-from pauc_lightning.methods.nonfinite import check_evaluated_scores
-from pauc_lightning.metrics import BinaryPartialAUC
 from pauc_lightning.region import Region
 
 PAPER_REGIONS = (
