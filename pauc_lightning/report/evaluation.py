@@ -46,12 +46,14 @@ class Evaluation:
     @property
     def positives(self) -> Floats:
         """The scores of the positives."""
-        return self.score[self.label == 1]
+        found: Floats = self.score[self.label == 1]
+        return found
 
     @property
     def negatives(self) -> Floats:
         """The scores of the negatives."""
-        return self.score[self.label == 0]
+        found: Floats = self.score[self.label == 0]
+        return found
 
     @cached_property
     def partial_auc(self) -> Interval:

@@ -93,14 +93,20 @@ def _calibrated(subject: Subject, evaluation: Evaluation) -> Mapping[str, NDArra
     }
 
 
-def _how(subject: Subject) -> Html | None:
+def _how(subject: Subject) -> list[Html]:
     """How the calibrators were made, and how they are applied; or why there are none."""
     if isinstance(subject.calibration, Missing):
-        return absent(subject.calibration) if subject.calibration.sentence else None
+        return [absent(subject.calibration)] if subject.calibration.sentence else []
     same = " These are the samples shown here, so the calibrated values are a little too good."
-    return element(
-        "p",
-        f"Fitted on the validation part.{'' if subject.chosen_on else same} To score with calibrated probabilities: ",
-        element("code", f"pauc predict {subject.place} --calibrate {_SHOWN}"),
-        class_="quiet",
-    )
+    return [
+        element(
+            "p",
+            f"Fitted on the validation part.{'' if subject.chosen_on else same} To write calibrated probabilities: ",
+            element("code", f"pauc predict {subject.place} --calibrate {_SHOWN}"),
+            class_="quiet",
+        ),
+        *(
+            element("p", f"{_NAMES.get(name, name)}: {reason}", class_="quiet")
+            for name, reason in subject.calibration.refused.items()
+        ),
+    ]
