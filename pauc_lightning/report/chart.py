@@ -11,7 +11,7 @@ from pauc_lightning.report.html import Html, element
 from pauc_lightning.report.scale import Floats, Scale
 
 WIDTH = 360
-_TOP, _RIGHT, _BOTTOM, _LEFT = 12, 12, 42, 40
+_TOP, _RIGHT, _BOTTOM, _LEFT = 20, 12, 42, 40
 _CHARACTER = 6.6
 """Width of a character of a label, in units of the drawing."""
 
@@ -146,9 +146,7 @@ class Chart:
                         "path", d=f"M{_number(left[k])} {self.top}V{_number(self.bottom)}", class_="hair"
                     ),
                     element("circle", cx=_number(left[k]), cy=_number(top[k]), r=3.5, class_="dot"),
-                    element(
-                        "text", sentence, x=self.right, y=_number(self.bottom - 8), class_="label end said"
-                    ),
+                    element("text", sentence, x=self.right, y=self.top - 7, class_="label end said"),
                     class_="read",
                 )
             )

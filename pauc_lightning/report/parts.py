@@ -43,7 +43,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Child]], caption: str,
     body = [
         element(
             "tr",
-            element("th", first, scope="row", data_column=headers[0] or None),
+            element("th", first, scope="row"),
             [element("td", cell, data_column=name) for cell, name in zip(others, headers[1:], strict=True)],
         )
         for first, *others in rows

@@ -193,7 +193,7 @@ def test_operating_points_are_those_of_the_thresholds(one: Element, trained: Pat
     assert len(rows) == len(known) > 0
     for row, threshold in zip(rows, known, strict=True):
         point = operating_point(found.score, found.label, threshold.value)
-        assert row[0] == f"{100 * threshold.max_fpr:.3g} %"
+        assert row[0] == f"≤ {100 * threshold.max_fpr:.3g} %"
         assert row[2] == ("guaranteed" if threshold.is_guaranteed else "empirical")
         assert row[3].startswith(f"{point.fpr:.3f} [")
         assert row[4].startswith(f"{point.tpr:.3f} [")

@@ -61,15 +61,22 @@ def _in_region(subjects: Sequence[Subject], region: Region) -> Html:
         return element("div")
     names = [subject.name for _, subject, _ in judged]
     reference = judged[0]
+    counts = [f"{len(evaluation.positives):,} + {len(evaluation.negatives):,}" for _, _, evaluation in judged]
+    is_one_size = len(set(counts)) == 1
     headers = (
         "Model",
-        f"Partial AUC, {limits(region)}",
+        "Partial AUC",
         f"Difference to {reference[1].name}",
-        f"Recall at FPR ≤ {percent(region.max_fpr)}",
-        "AUC",
-        "Samples",
+        *((f"Recall at FPR ≤ {percent(region.max_fpr)}",) if region.max_fpr < 1 else ()),
+        *(("AUC",) if region.size < 1 else ()),
+        *(() if is_one_size else ("Samples",)),
     )
-    rows = [_row(index, subject, evaluation, reference) for index, subject, evaluation in judged]
+    rows = [
+        (*_row(index, subject, evaluation, reference), *(() if is_one_size else (count,)))
+        for (index, subject, evaluation), count in zip(judged, counts, strict=True)
+    ]
+    samples = f"; samples: {counts[0]} (positives + negatives)" if is_one_size else ""
+    caption = f"{len(judged)} models, judged in the region {limits(region)}{samples}"
     curves = [evaluation.curve for _, _, evaluation in judged]
     looks = [index for index, _, _ in judged]
     zoom = (
@@ -79,9 +86,7 @@ def _in_region(subjects: Sequence[Subject], region: Region) -> Html:
     )
     return element(
         "div",
-        table(
-            headers, rows, f"{len(judged)} models, judged in the region {limits(region)}", "numbers stacked"
-        ),
+        table(headers, rows, caption, "numbers stacked"),
         element("p", *_explanation([subject for _, subject, _ in judged]), class_="quiet"),
         figures(
             figure(
@@ -100,9 +105,8 @@ def _row(
         swatch(index, subject.name),
         _value(evaluation.partial_auc),
         _difference(index, subject, evaluation, reference),
-        _value(evaluation.recall) if evaluation.region.max_fpr < 1 else "–",
-        _value(evaluation.auc),
-        f"{len(evaluation.positives):,} + {len(evaluation.negatives):,}",
+        *((_value(evaluation.recall),) if evaluation.region.max_fpr < 1 else ()),
+        *((_value(evaluation.auc),) if evaluation.region.size < 1 else ()),
     )
 
 

@@ -54,12 +54,16 @@ def marks(thresholds: Sequence[Threshold], evaluation: Evaluation) -> list[Mark]
 def _row(threshold: Threshold, evaluation: Evaluation) -> tuple[Child, ...]:
     kind = _kind(threshold)
     if not math.isfinite(threshold.value):
-        return percent(threshold.max_fpr), "–", kind, "–", "–", "–"
+        return _budget(threshold), "–", kind, "–", "–", "–"
     rates = operating_point_intervals(
         evaluation.score, evaluation.label, threshold.value, confidence=evaluation.confidence
     )
     cells = (_rate(rates.fpr), _rate(rates.tpr), _rate(rates.precision))
-    return percent(threshold.max_fpr), short(threshold.value), kind, *cells
+    return _budget(threshold), short(threshold.value), kind, *cells
+
+
+def _budget(threshold: Threshold) -> str:
+    return f"≤ {percent(threshold.max_fpr)}"
 
 
 def _kind(threshold: Threshold) -> Html:
