@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shlex
@@ -78,6 +79,9 @@ def test_a_reader_can_follow_the_page(page: str, tmp_path: Path, monkeypatch: py
             for command in text.replace("\\\n", " ").splitlines():
                 run(command)
     if page == "tutorial":
-        test = names["test"]
-        stopped = test.score >= names["threshold"]
-        assert stopped[test.label == 1].mean() > 0.4 > 0.1 > stopped[test.label == 0].mean()
+        today = names["today"]
+        assert 0.01 < today.decision.mean() < 0.2
+        (tested,) = (tmp_path / "runs/TabularLT-UPAUCI/version_0/test").glob("*/test_intervals.json")
+        rates = json.loads(tested.read_text())["operating_points"][1]
+        assert rates["target_fpr"] == 0.05
+        assert rates["tpr"]["value"] > 0.4 > 0.1 > rates["fpr"]["value"]

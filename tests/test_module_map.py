@@ -14,7 +14,7 @@ FLOORS = (
     ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region"),
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers", "run_files"),
-    ("calibration", "metrics", "plotting", "objectives", "data", "models"),
+    ("calibration", "decisions", "metrics", "plotting", "objectives", "data", "models"),
     ("optim",),
     ("methods",),
     ("callbacks",),

@@ -4,12 +4,13 @@
   SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
 - Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``score_files``,
-  ``predictions``.
+  ``decision_thresholds``, ``predictions``.
 """
 
 from pauc_lightning.callbacks.calibration import CalibrationKeeper
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
 from pauc_lightning.callbacks.collapse import CollapseMonitor
+from pauc_lightning.callbacks.decision_thresholds import DecisionThresholds
 from pauc_lightning.callbacks.figures import EvaluationFigures
 from pauc_lightning.callbacks.histograms import ScoreHistograms
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
@@ -21,6 +22,7 @@ from pauc_lightning.callbacks.start_validation import StartValidation
 __all__ = [
     "CalibrationKeeper",
     "CollapseMonitor",
+    "DecisionThresholds",
     "EvaluationFigures",
     "GracefulStop",
     "PredictionWriter",

@@ -15,7 +15,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from pauc_lightning import distributed
-from pauc_lightning.arguments import check_choice
+from pauc_lightning.arguments import check_choice, check_number
 from pauc_lightning.calibration import METHODS, Calibrator, Method, check_deployment_prior, read_calibration
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import complete_binary_file, complete_file
@@ -37,6 +37,8 @@ class PredictionWriter(Callback):
         filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
             only when it is complete.
         overwrite: Whether an existing file is replaced; otherwise it is an error.
+        threshold: Adds a column `decision`: 1 for scores of at least this, 0 for others; null adds none. `pauc predict
+            --target_fpr` fills in the run's threshold.
         calibrate: Calibrator of the run that turns scores into probabilities: "platt", "temperature" or "isotonic";
             null for scores only.
         prior: Fraction of positives where the probabilities will be used; null means that of the validation part.
@@ -46,6 +48,7 @@ class PredictionWriter(Callback):
         self,
         filename: str = "predictions.csv",
         overwrite: bool = False,
+        threshold: float | None = None,
         calibrate: Method | None = None,
         prior: float | None = None,
     ) -> None:
@@ -59,6 +62,8 @@ class PredictionWriter(Callback):
                 "a name that ends in .csv."
             )
         self.filename = filename
+        if threshold is not None:
+            check_number("predictions.threshold", threshold)
         if calibrate is not None:
             check_choice("calibrate", calibrate, METHODS)
         elif prior is not None:
@@ -68,6 +73,7 @@ class PredictionWriter(Callback):
             )
         check_deployment_prior(prior)
         self.overwrite = overwrite
+        self.threshold = threshold
         self.calibrate = calibrate
         self.prior = prior
         self._calibrator: Calibrator | None = None
@@ -123,13 +129,15 @@ class PredictionWriter(Callback):
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        columns = {
+        columns: dict[str, Sequence[Any]] = {
             **_sample_columns(trainer, index[order]),
             **_label_column(label[order]),
             "score": score[order].tolist(),
         }
         if self._calibrator is not None:
             columns["probability"] = self._calibrator(score[order], self.prior).tolist()
+        if self.threshold is not None:
+            columns["decision"] = (score[order] >= self.threshold).long().tolist()
         _write(path, columns)
         rank_zero_info(f"Wrote {len(index)} predictions ({', '.join(columns)}) to {path}")
 

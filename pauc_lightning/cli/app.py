@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import Logger
@@ -22,6 +22,7 @@ from lightning.pytorch.trainer.states import TrainerStatus
 from pauc_lightning.callbacks import (
     CalibrationKeeper,
     CollapseMonitor,
+    DecisionThresholds,
     EvaluationFigures,
     GracefulStop,
     PredictionWriter,
@@ -64,6 +65,8 @@ TRAINER_DEFAULTS = {
     "enable_model_summary": False,  # one line says what is trained
 }
 """Settings of the Trainer that have another default here than in Lightning."""
+
+_Kind = TypeVar("_Kind", bound=Callback)
 
 
 class PaucCLI(LightningCLI):
@@ -157,6 +160,7 @@ class PaucCLI(LightningCLI):
         )
         parser.add_lightning_class_args(RunCheckpoint, "checkpoint")
         parser.add_lightning_class_args(EvaluationFigures, "figures")
+        parser.add_lightning_class_args(DecisionThresholds, "decision")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
         for name in LINKED_FROM_DATA:
             parser.link_arguments(
@@ -384,13 +388,24 @@ class PaucCLI(LightningCLI):
         with self._leaving_nothing_if_refused():
             self.trainer.validate(**{**kwargs, "verbose": False})
 
+    def _callback(self, kind: type[_Kind]) -> _Kind | None:
+        """The Trainer's callback of a class."""
+        return next((one for one in self.trainer.callbacks if isinstance(one, kind)), None)  # type: ignore[attr-defined]
+
     def after_validate(self) -> None:
         """Print and save the table of the validation part; a run of an earlier version gets its scores."""
         checkpoint = self._subcommand_config().get("ckpt_path")
         run = evaluated_run(checkpoint)
-        kept = [one for one in self.trainer.callbacks if isinstance(one, ScoreFiles)]  # type: ignore[attr-defined]
-        if run is not None and kept and kept[0].scores is not None and self.trainer.is_global_zero:
-            add_validation_scores(run, checkpoint, self._settings(), kept[0].scores)
+        kept = self._callback(ScoreFiles)
+        if run is not None and kept is not None and kept.scores is not None and self.trainer.is_global_zero:
+            decision = self._callback(DecisionThresholds) or DecisionThresholds()
+            add_validation_scores(
+                run,
+                checkpoint,
+                self._settings(),
+                kept.scores,
+                lambda run, scores: decision.write(run, scores, self.model.region.max_fpr),
+            )
         report.after_evaluation(self.trainer, self.model, self.datamodule, "val", run)
 
 

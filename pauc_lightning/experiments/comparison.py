@@ -236,6 +236,8 @@ class Comparison:
                 explained.update(terminal_legend(section.table))
             for note in results.notes:
                 console.print(Text(note))
+        if (summary := results.summary()) is not None:
+            print(f"\nSummary\n\n{summary}")
         if self._warnings:
             print("\nWarnings:")
         for warning, cell in self._warnings.items():

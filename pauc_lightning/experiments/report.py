@@ -13,6 +13,7 @@ from pauc_lightning.experiments.latex import PREAMBLE, as_latex
 from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
+from pauc_lightning.experiments.summary import summary_figure, summary_markdown
 from pauc_lightning.experiments.table import Best, Published, Table
 from pauc_lightning.experiments.training_part import BEST, QUANTITIES
 from pauc_lightning.experiments.variant import Variant, option_names
@@ -78,6 +79,14 @@ class Results:
             explained.update(markdown_legend(section.table))
         return "\n\n".join([*texts, *(["\n".join(self.notes)] if self.notes else [])])
 
+    def summary(self) -> str | None:
+        """Write all gains in one table for each region; None if there is one table, or nothing to compare with."""
+        tables = self._test_tables()
+        return summary_markdown(tables) if len(tables) > 1 and len(self.plan.methods) > 1 else None
+
+    def _test_tables(self) -> list[Table]:
+        return [section.table for section in self.sections() if section.quantity == "test_pauc"]
+
     def latex(self) -> str:
         """Write the tables for a paper."""
         captions = ((s, s.heading.rstrip(":") or "Partial AUC on the test part") for s in self.sections())
@@ -89,10 +98,12 @@ class Results:
 
     def save(self) -> list[Path]:
         """Save the tables and, where there are curves, a figure for each task; return the files."""
+        summary = self.summary()
         texts = {
             "table.md": self.markdown() + "\n",
             "table.tex": self.latex() + "\n",
             "table.csv": self.csv(),
+            **({} if summary is None else {"summary.md": summary + "\n"}),
         }
         for name, text in texts.items():
             write_text(self.plan.out / name, text)
@@ -101,6 +112,10 @@ class Results:
             if any(run.task == task for run in self.curves):
                 saved.append(self.plan.out / task.folder / "roc.png")
                 self._save_figure(task, saved[-1])
+        if summary is not None and (figure := summary_figure(self._test_tables())) is not None:
+            saved.append(self.plan.out / "gains.png")
+            with complete_binary_file(saved[-1]) as file:
+                figure.savefig(file, format="png", dpi=150)
         return saved
 
     def _save_figure(self, task: Task, path: Path) -> None:

@@ -109,6 +109,19 @@ class Table:
         """The interval of the mean gain; None for the baseline and for a single seed."""
         return corrected_interval(self.gains(method, region), self.test_over_train)
 
+    def gain_text(self, method: str, region: Region, digits: int = 4) -> str:
+        """The mean gain with its interval and the mark of a method that is ahead or behind; a dash if there is none."""
+        gains = self.gains(method, region)
+        if not gains:
+            return "-"
+        interval, mean = self.interval(method, region), f"{statistics.mean(gains):+.{digits}f}"
+        if interval is None:
+            return f"{mean}{self._part(gains)}"
+        side = {"largest": interval.side, "smallest": -interval.side, "neither": 0}[self.best]
+        mark = {1: f" {AHEAD}", -1: f" {BEHIND}", 0: ""}[side]
+        ends = f"[{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
+        return f"{mean} {ends}{self._part(gains)}{mark}"
+
     def ranks(self, region: Region) -> dict[str, Rank]:
         """Which methods are best and second best, by their means as printed; only methods with all seeds count."""
         return self._ranks[region]
@@ -168,25 +181,13 @@ class Table:
         yield Entry(method)
         for region in self.regions:
             yield Entry(self.result(method, region) or "not run", self.ranks(region)[method])
-            yield Entry(self._gain(method, region))
+            yield Entry(self.gain_text(method, region))
             if self._has_published(region):
                 value = (self.published or {}).get((method, region))
                 yield Entry("-" if value is None else f"{value:.4f}")
 
     def _has_published(self, region: Region) -> bool:
         return any((method, region) in (self.published or {}) for method in self.methods)
-
-    def _gain(self, method: str, region: Region) -> str:
-        gains = self.gains(method, region)
-        if not gains:
-            return "-"
-        interval = self.interval(method, region)
-        if interval is None:
-            return f"{statistics.mean(gains):+.4f}{self._part(gains)}"
-        side = {"largest": interval.side, "smallest": -interval.side, "neither": 0}[self.best]
-        mark = {1: f" {AHEAD}", -1: f" {BEHIND}", 0: ""}[side]
-        ends = f"[{interval.low:+.4f}, {interval.high:+.4f}]"
-        return f"{statistics.mean(gains):+.4f} {ends}{self._part(gains)}{mark}"
 
     def _summary(self, values: Sequence[float]) -> str:
         if not values:
