@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from pauc_lightning.decisions.evaluation import Evaluation, MeasuredPoint
-from pauc_lightning.decisions.operating_points import ChosenPoint
-from pauc_lightning.metrics.functional import Interval
+from pauc_lightning.decisions.operating_points import ChosenPoint, OperatingPoints
+from pauc_lightning.metrics.functional import Interval, OperatingPoint
 
 
 def metric_lines(evaluation: Evaluation, optimised: str | None = None) -> Iterator[str]:
@@ -39,15 +39,25 @@ def point_lines(points: Sequence[MeasuredPoint], confidence: float, where: str) 
     yield f"{'wanted':<12} {'threshold':<23} {'FPR here':<24} {'TPR (recall)':<24} precision"
     for point in points:
         rates = point.rates
-        cells = (f"{rate.value:.4f} {_ends(rate)}" for rate in (rates.fpr, rates.tpr))
-        wanted = f"FPR ≤ {point.chosen.target_fpr:g}"
-        threshold = f"{rates.threshold:.6g} {point.kind}"
+        wanted, threshold = f"FPR ≤ {point.chosen.target_fpr:g}", f"{rates.threshold:.6g} {point.kind}"
         yield (
-            f"{wanted:<12} {threshold:<23} "
-            + " ".join(f"{cell:<24}" for cell in cells)
-            + f" {_share(rates.precision)}"
+            f"{wanted:<12} {threshold:<23} {_share(rates.fpr):<24} {_share(rates.tpr):<24} "
+            f"{_share(rates.precision)}"
         )
+    yield "─" * 113
     yield from without_guarantee([point.chosen for point in points])
+
+
+def chosen_lines(points: OperatingPoints) -> Iterator[str]:
+    """Yield the table of thresholds that were chosen on these samples, for use on others."""
+    yield "Thresholds for new data (score ≥ threshold), chosen on these samples"
+    yield f"{'wanted':<12} {'guaranteed':<12} {'TPR here':<10} {'empirical':<12} TPR here"
+    for chosen in points.points:
+        guaranteed, empirical = map(_threshold_and_recall, (chosen.guaranteed, chosen.empirical))
+        yield f"{f'FPR ≤ {chosen.target_fpr:g}':<12} {guaranteed} {empirical}".rstrip()
+    if any(chosen.guaranteed is not None for chosen in points.points):
+        yield f"Guaranteed thresholds keep the rate on new data like these with probability {1 - points.delta:g}."
+    yield from without_guarantee(points.points)
 
 
 def without_guarantee(points: Collection[ChosenPoint]) -> Iterator[str]:
@@ -55,6 +65,12 @@ def without_guarantee(points: Collection[ChosenPoint]) -> Iterator[str]:
     for point in points:
         if point.guaranteed is None:
             yield point.why_not_guaranteed
+
+
+def _threshold_and_recall(point: OperatingPoint | None) -> str:
+    if point is None:
+        return f"{'-':<12} {'-':<10}"
+    return f"{f'{point.threshold:.6g}':<12} {f'{point.tpr:.4f}':<10}"
 
 
 def _level(confidence: float) -> str:

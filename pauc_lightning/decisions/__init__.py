@@ -13,6 +13,7 @@ from pauc_lightning.decisions.run_points import (
     default_targets,
     operating_point_of_run,
     read_operating_points,
+    region_of_run,
     write_operating_points,
 )
 
@@ -24,5 +25,6 @@ __all__ = [
     "default_targets",
     "operating_point_of_run",
     "read_operating_points",
+    "region_of_run",
     "write_operating_points",
 ]

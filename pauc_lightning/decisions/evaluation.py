@@ -18,6 +18,7 @@ from pauc_lightning.metrics.functional import (
     partial_auc_interval,
     tpr_at_fpr_interval,
 )
+from pauc_lightning.metrics.functional.intervals import IntervalMethod
 from pauc_lightning.region import Region
 
 
@@ -98,6 +99,7 @@ def evaluate_scores(
     points: OperatingPoints | None = None,
     *,
     confidence: float = 0.95,
+    method: IntervalMethod | None = None,
     groups: ArrayLike | None = None,
     n_resamples: int = 2000,
     seed: int = 0,
@@ -114,6 +116,7 @@ def evaluate_scores(
         budgets: False-positive rates at which to report the recall.
         points: Thresholds that were chosen on other samples; None for none.
         confidence: Probability with which each interval covers the true value.
+        method: How the intervals of partial AUCs are found; None means by the bootstrap with groups, else analytically.
         groups: The group of each sample (a patient, a day), if samples of a group are alike.
         n_resamples: Number of resamples where there are any.
         seed: Seed of the resampling.
@@ -136,7 +139,8 @@ def evaluate_scores(
         "seed": seed,
     }
     scores, labels = np.asarray(score, np.float64).ravel(), np.asarray(label).ravel()
-    metrics = [_partial_auc(scores, labels, region, options) for region in regions]
+    method = method or ("analytic" if groups is None else "bootstrap")
+    metrics = [_partial_auc(scores, labels, region, method, options) for region in regions]
     metrics += [
         MeasuredMetric(
             f"tpr_at_fpr{budget:g}",
@@ -158,7 +162,11 @@ def evaluate_scores(
 
 
 def _partial_auc(
-    scores: NDArray[Any], labels: NDArray[Any], region: Region, options: dict[str, Any]
+    scores: NDArray[Any],
+    labels: NDArray[Any],
+    region: Region,
+    method: IntervalMethod,
+    options: dict[str, Any],
 ) -> MeasuredMetric:
     interval = partial_auc_interval(
         scores,
@@ -166,7 +174,7 @@ def _partial_auc(
         region.max_fpr,
         region.min_tpr,
         region.min_fpr,
-        method="analytic" if options["groups"] is None else "bootstrap",
+        method=method,
         **options,
     )
     return MeasuredMetric(region.name, region.title, interval)

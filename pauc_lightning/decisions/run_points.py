@@ -15,6 +15,7 @@ from pauc_lightning.decisions.operating_points import (
 )
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
+from pauc_lightning.region import Region
 from pauc_lightning.run_files import OPERATING_POINTS, read_validation_scores
 
 _TARGETS = (0.01, 0.05)
@@ -85,14 +86,23 @@ def operating_point_of_run(run: str | Path, target_fpr: float, *, delta: float |
     return choose_operating_points(scores.score, scores.label, [target_fpr], delta=wanted).points[0]
 
 
+def region_of_run(run: str | Path) -> Region:
+    """The region that a run was trained for; the whole curve if its settings do not say."""
+    model = (_config(Path(run)).get("model") or {}).get("init_args") or {}
+    return Region(model.get("max_fpr", 1.0), model.get("min_tpr", 0.0))
+
+
 def _settings(run: Path) -> tuple[Sequence[float], float]:
     """The budgets and the δ that a run was started with; the defaults if it does not say."""
+    decision = _config(run).get("decision") or {}
+    targets = decision.get("target_fpr")
+    targets = [targets] if isinstance(targets, (int, float)) else targets
+    return targets or default_targets(region_of_run(run).max_fpr), float(decision.get("delta", DELTA))
+
+
+def _config(run: Path) -> dict[str, Any]:
     import yaml
 
-    config = run / "config.yaml"
-    content: Any = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else None
-    content = content if isinstance(content, dict) else {}
-    decision = content.get("decision") or {}
-    model = (content.get("model") or {}).get("init_args") or {}
-    targets = decision.get("target_fpr") or default_targets(model.get("max_fpr"))
-    return targets, float(decision.get("delta", DELTA))
+    path = run / "config.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return content if isinstance(content, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pauc_lightning.experiments.cells import Run, Task
@@ -14,7 +14,7 @@ from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.summary import summary_figure, summary_markdown
-from pauc_lightning.experiments.table import Best, Published, Table
+from pauc_lightning.experiments.table import Best, Paired, Published, Table
 from pauc_lightning.experiments.training_part import BEST, QUANTITIES
 from pauc_lightning.experiments.variant import Variant, option_names
 from pauc_lightning.files import complete_binary_file, write_text
@@ -46,6 +46,7 @@ class Results:
         notes: Sentences to print below the tables.
         test_over_train: For each task, the size of the test part over that of the training part, if it is known.
         published: Returns the published value for a data set, a method and a region.
+        paired: Returns the interval of one run's gain over another on the same test samples, for a single seed.
     """
 
     plan: Plan
@@ -55,12 +56,17 @@ class Results:
     notes: tuple[str, ...] = ()
     test_over_train: Mapping[Task, float] = field(default_factory=dict)
     published: Published = lambda data, method, region: None
+    paired: Paired = lambda run, other: None
 
     def sections(self) -> Iterator[Section]:
         """Yield, for each task, the table of the test part and, if requested, those of the training part."""
         for task in self.plan.tasks:
             heading = f"{task.title}:" if task.title else ""
-            table = self._table(task, self.outcomes.__getitem__, published=self._published(task))
+            table = replace(
+                self._table(task, self.outcomes.__getitem__),
+                published=self._published(task),
+                paired=self.paired,
+            )
             yield Section("test_pauc", heading, table)
             if not self.plan.train_part:
                 continue
@@ -159,7 +165,6 @@ class Results:
         task: Task,
         outcome: Callable[[Run], Outcome],
         best: Best = "largest",
-        published: Mapping[tuple[str, Region], float] | None = None,
     ) -> Table:
         plan = self.plan
         return Table(
@@ -171,5 +176,4 @@ class Results:
             task,
             best,
             self.test_over_train.get(task, TEST_OVER_TRAIN),
-            published,
         )

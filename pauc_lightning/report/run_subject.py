@@ -11,7 +11,7 @@ from typing import Any
 from pauc_lightning.calibration import Calibration, read_calibration
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.run_versions import read_versions
-from pauc_lightning.cli.runs import RunDirectory, relative
+from pauc_lightning.cli.runs import relative
 from pauc_lightning.data.preprocessing import FILE_NAME as PREPROCESSING
 from pauc_lightning.decisions import read_operating_points
 from pauc_lightning.errors import InputError
@@ -19,6 +19,7 @@ from pauc_lightning.region import Region
 from pauc_lightning.report.subject import Missing, Subject, Threshold, Training
 from pauc_lightning.report.thresholds import thresholds_of
 from pauc_lightning.report.training import TrainingCurves
+from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.run_files import (
     TEST_SCORES,
     SavedScores,
