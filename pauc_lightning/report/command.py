@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
@@ -18,7 +19,7 @@ no network. Parts that are missing are named with the command that makes them.
 
   pauc report runs/DigitsLT-UPAUCI/version_0
   pauc report runs/DigitsLT-CE/version_0 runs/DigitsLT-UPAUCI/version_0 --output both.html
-  pauc report scores.csv --max_fpr 0.05 --label outcome --score p   # scores of any model
+  pauc report test.csv --max_fpr 0.05 --label outcome --score xgboost logistic
 """
 
 
@@ -30,7 +31,7 @@ def _parser() -> PlainParser:
         "models",
         nargs="+",
         metavar="RUN|FILE",
-        help="Directories of runs, or CSV, TSV or Parquet files with a column of labels (0 and 1) and one of scores",
+        help="Directories of runs, or CSV, TSV or Parquet files with a column of labels and one of scores",
     )
     parser.add_argument(
         "--output", metavar="FILE", default="report.html", help="File to write, ending in .html"
@@ -53,7 +54,20 @@ def _parser() -> PlainParser:
         "--min_fpr", type=float, metavar="RATE", help="Smallest false-positive rate of that region"
     )
     parser.add_argument("--label", metavar="COLUMN", default="label", help="Column of the labels in files")
-    parser.add_argument("--score", metavar="COLUMN", default="score", help="Column of the scores in files")
+    parser.add_argument("--positive", metavar="VALUE", help="Label of the positives in files, if not 1")
+    parser.add_argument(
+        "--score",
+        nargs="+",
+        metavar="COLUMN",
+        default=["score"],
+        help="Column of the scores in files; several are several models",
+    )
+    parser.add_argument(
+        "--thresholds_from",
+        metavar="FILE",
+        help="File with the same columns for other samples, on which thresholds and calibration are chosen; if left "
+        "out, thresholds are chosen on FILE itself",
+    )
     parser.add_argument(
         "--confidence",
         type=float,
@@ -70,10 +84,12 @@ def main(argv: Sequence[str]) -> None:
     region = _region(given)
     from pauc_lightning.files import write_text
     from pauc_lightning.report.page import page
-    from pauc_lightning.report.write import checked_output, read_subjects
+    from pauc_lightning.report.write import Columns, checked_output, read_subjects
 
     output = checked_output(given.output, given.overwrite)
-    subjects = read_subjects(given.models, region, given.names, given.label, given.score, given.confidence)
+    columns = Columns(given.label, tuple(given.score), given.positive)
+    other = None if given.thresholds_from is None else Path(given.thresholds_from)
+    subjects = read_subjects(given.models, region, given.names, columns, other, given.confidence)
     write_text(output, page(subjects, given.title))
     print(f"Wrote {output} ({output.stat().st_size / 1000:,.0f} kB): open it in a browser.")
     untested = [

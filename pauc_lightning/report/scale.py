@@ -87,7 +87,7 @@ def logit(low: float, high: float, label: str) -> Scale:
         named.insert(0, (small, f"{small:.{digits}f}" if is_short else power, digits))
         named.append((1 - small, f"{1 - small:.{digits}f}" if is_short else f"1−{power}", digits))
     shown = [tick for tick in named if low * (1 - 1e-9) <= tick[0] <= high * (1 + 1e-9)]
-    if len(shown) > 7:  # the labels would touch
+    if len(shown) > 6:  # the labels would touch
         shown = [tick for tick in shown if tick[2] % 2 == 0]
     return Scale(low, high, [(value, name) for value, name, _ in shown], label, _logit, _sigmoid)
 

@@ -9,13 +9,13 @@ from pauc_lightning.region import Region
 
 
 def percent(rate: float) -> str:
-    """A rate as a percentage with the digits that it needs.
+    """A rate as a percentage with the digits that it needs; no line breaks before the sign.
 
     Example:
-        >>> percent(0.1), percent(0.005), percent(1 / 3)
-        ('10 %', '0.5 %', '33.3 %')
+        >>> [percent(rate).split() for rate in (0.1, 0.005, 1 / 3)]
+        [['10', '%'], ['0.5', '%'], ['33.3', '%']]
     """
-    return f"{100 * rate:.3g} %"
+    return f"{100 * rate:.3g}\N{NO-BREAK SPACE}%"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -44,12 +44,12 @@ def ends(interval: Interval, digits: int = 3) -> str:
 
 
 def aim(region: Region) -> str:
-    """What is asked of a model whose curve is judged in a region.
+    r"""What is asked of a model whose curve is judged in a region.
 
     Example:
-        >>> aim(Region(max_fpr=0.1))
+        >>> aim(Region(max_fpr=0.1)).replace("\N{NO-BREAK SPACE}", " ")
         'find as many positives as possible while calling at most 10 % of the negatives positive'
-        >>> aim(Region(min_tpr=0.7))
+        >>> aim(Region(min_tpr=0.7)).replace("\N{NO-BREAK SPACE}", " ")
         'find at least 70 % of the positives, and more if possible, at any number of false alarms'
     """
     found = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pauc_lightning.arguments import check_number, check_path
 from pauc_lightning.errors import InputError
@@ -28,7 +28,9 @@ def write_report(
     names: Sequence[str] | None = None,
     title: str | None = None,
     label: str = "label",
-    score: str = "score",
+    score: str | Sequence[str] = "score",
+    positive: str | None = None,
+    thresholds_from: str | PathLike[str] | None = None,
     confidence: float = 0.95,
     overwrite: bool = False,
 ) -> Path:
@@ -44,8 +46,11 @@ def write_report(
             elsewhere need one.
         names: A name for each model; None makes them of the methods and paths.
         title: The heading; None makes one of the names.
-        label: The column of the labels in files, 0 and 1.
-        score: The column of the scores in files.
+        label: The column of the labels in files.
+        score: The column of the scores in files; several are several models.
+        positive: The label of the positives in files; None for labels 0 and 1.
+        thresholds_from: A file like the only one in ``models`` for other samples, on which its thresholds and
+            calibration are chosen; None chooses thresholds on the file itself.
         confidence: Probability with which intervals cover the true value.
         overwrite: Whether an existing file is replaced; otherwise it is an error.
 
@@ -67,17 +72,33 @@ def write_report(
         report.html <!doctype html>
     """
     output = checked_output(path, overwrite)
-    subjects = read_subjects(models, region, names, label, score, confidence)
+    columns = Columns(label, (score,) if isinstance(score, str) else tuple(score), positive)
+    other = None if thresholds_from is None else Path(thresholds_from)
+    subjects = read_subjects(models, region, names, columns, other, confidence)
     write_text(output, page(subjects, title))
     return output
+
+
+class Columns(NamedTuple):
+    """How files name what a report needs.
+
+    Attributes:
+        label: The column of the labels.
+        score: The columns of the scores; each is a model.
+        positive: The label of the positives; None for labels 0 and 1.
+    """
+
+    label: str = "label"
+    score: tuple[str, ...] = ("score",)
+    positive: str | None = None
 
 
 def read_subjects(
     models: Model | Sequence[Model],
     region: Region | None,
     names: Sequence[str] | None,
-    label: str,
-    score: str,
+    columns: Columns,
+    thresholds_from: Path | None,
     confidence: float,
 ) -> list[Subject]:
     """Read the models of a report; see :func:`write_report` for the arguments."""
@@ -85,28 +106,36 @@ def read_subjects(
     given = [models] if isinstance(models, (str, PathLike, ScoredSamples)) else list(models)
     if not given:
         raise InputError("`models` is empty: name at least one run, such as runs/DigitsLT-CE/version_0.")
-    found = [_subject(model, region, label, score, confidence) for model in given]
+    files = [model for model in given if _is_file(model)]
+    if thresholds_from is not None and len(files) != 1:
+        raise InputError(
+            f"`--thresholds_from {thresholds_from}` belongs to one file of scores, got {len(files)}: make a report of "
+            "one file, or leave it out."
+        )
+    found: list[Subject] = []
+    for model in given:
+        if not isinstance(model, ScoredSamples) and not _is_file(model):
+            found.append(run_subject(Path(model), region, confidence))
+        elif region is None:
+            name = model.name if isinstance(model, ScoredSamples) else str(model)
+            raise InputError(
+                f"`{name}` holds scores, which have no region of their own: name the one that counts, such as "
+                "--max_fpr 0.1 (in Python, region=Region(max_fpr=0.1))."
+            )
+        elif isinstance(model, ScoredSamples):
+            found.append(model.subject(region, confidence))
+        else:
+            read = read_scored_samples(Path(model), *columns, thresholds_from)
+            found += [samples.subject(region, confidence) for samples in read]
     return distinct(found, names)
 
 
-def _subject(model: Model, region: Region | None, label: str, score: str, confidence: float) -> Subject:
-    if not isinstance(model, ScoredSamples):
-        check_path("models", model)
-        path = Path(model)
-        if path.suffix not in ENDINGS:
-            return run_subject(path, region, confidence)
-        if path.is_dir():
-            raise InputError(f"`{path}` is a folder: give a file, or the directory of a run.")
-        if region is not None:
-            model = read_scored_samples(path, label, score)
-    if region is None:
-        name = model.name if isinstance(model, ScoredSamples) else str(model)
-        raise InputError(
-            f"`{name}` holds scores, which have no region of their own: name the one that counts, such as --max_fpr "
-            "0.1 (in Python, region=Region(max_fpr=0.1))."
-        )
-    assert isinstance(model, ScoredSamples)
-    return model.subject(region, confidence)
+def _is_file(model: Model) -> bool:
+    """Whether a model is a file of scores; anything else that is a path should be a run."""
+    if isinstance(model, ScoredSamples):
+        return False
+    check_path("models", model)
+    return Path(model).suffix in ENDINGS
 
 
 def checked_output(path: str | PathLike[str], overwrite: bool) -> Path:

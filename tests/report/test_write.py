@@ -9,8 +9,9 @@ import pytest
 from report.reading import parse
 
 from pauc_lightning.cli import main
+from pauc_lightning.decisions import choose_operating_points
 from pauc_lightning.errors import InputError
-from pauc_lightning.metrics.functional import binary_partial_auc
+from pauc_lightning.metrics.functional import binary_partial_auc, operating_point, partial_auc_difference
 from pauc_lightning.region import Region
 from pauc_lightning.report import ScoredSamples, write_report
 from pauc_lightning.report import page as page_module
@@ -95,23 +96,60 @@ def test_a_folder_that_does_not_exist_is_made() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("label,score\n1,0.5\n", "too few for a report"),
-        ("label,score\n", "too few for a report"),
-        ("", "has no column `label`"),
+        ("label,score\n1,0.5\n", "at least two positives for a report, got 1 among 1 samples"),
+        ("label,score\n1,0.5\n0,0.2\n0,0.1\n", "at least two positives for a report, got 1 among 3"),
+        ("label,score\n1,0.5\n1,0.2\n", "at least two negatives for a report, got 0 among 2"),
         ("lable,score\n1,0.5\n", "Did you mean `lable`?"),
-        ("label,score\n1,high\n0,0.5\n", "row 1 of column `score` is 'high'"),
-        ("label,score\n1,0.5\n0\n", "row 2 of column `score` is ''"),
-        ("label,score\n1,0.5\n2,0.5\n0,0.1\n", "0"),
-        ("label,score\n1,nan\n1,0.5\n0,0.1\n0,0.2\n", "NaN"),
-        ("label,score\n1,inf\n1,0.5\n0,0.1\n0,0.2\n", "infin"),
+        ("label,score\n1,high\n0,0.5\n", "must hold numbers"),
+        ("label,score\n1,0.5\n0,\n", "has no value in 1 of 2 rows"),
+        ("label,score\n1,0.5\n2,0.5\n0,0.1\n", "must be 0 or 1, got 0, 1, 2"),
+        ("label,score\n1,inf\n1,0.5\n0,0.1\n0,0.2\n", "`bad`: "),
     ],
 )
 def test_a_bad_file_gets_a_sentence(text: str, words: str) -> None:
     Path("bad.csv").write_text(text)
     with pytest.raises(InputError, match="bad") as refused:
         write_report("bad.csv", region=REGION)
-    assert words.lower() in str(refused.value).lower()
+    assert words in str(refused.value)
     assert not Path("report.html").exists()
+
+
+def test_several_columns_of_scores_are_several_models() -> None:
+    score, label = samples()
+    worse = [
+        value + noise
+        for value, noise in zip(score, np.random.default_rng(1).normal(size=300) * 2, strict=True)
+    ]
+    rows = [f"{'yes' if y else 'no'},{s},{w}" for y, s, w in zip(label, score, worse, strict=True)]
+    Path("test.csv").write_text("\n".join(["outcome,good,noisy", *rows]))
+    arguments = ("--max_fpr=0.1", "--label=outcome", "--positive=yes", "--score", "good", "noisy")
+    main(["report", "test.csv", *arguments])
+    table = parse(Path("report.html").read_text()).one("section", id="comparison").one("table").rows()
+    assert [row[0] for row in table[1:]] == ["good", "noisy"]
+    difference = partial_auc_difference(worse, score, label, 0.1)
+    assert table[2][2].startswith(f"{difference.value:+.3f}".replace("-", "−"))
+
+
+def test_thresholds_and_calibration_from_another_file() -> None:
+    score, label = samples()
+    probability = (1 / (1 + np.exp(-np.array(score)))).tolist()
+    for name, rows in (("validation.csv", slice(0, 150)), ("test.csv", slice(150, 300))):
+        lines = [f"{y},{p}" for y, p in zip(label[rows], probability[rows], strict=True)]
+        Path(name).write_text("\n".join(["label,score", *lines]))
+    write_report("test.csv", region=REGION, thresholds_from="validation.csv")
+    page = parse(Path("report.html").read_text())
+    section = page.one("section", id="operating")
+    assert "chosen on the validation part" in section.text
+    chosen = choose_operating_points(probability[:150], label[:150], [0.01, 0.05, 0.1])
+    row = section.one("table").rows()[-1]  # FPR <= 0.1, guaranteed
+    point = operating_point(probability[150:], label[150:], chosen.points[-1].point.threshold)
+    assert row[2:4] == ["guaranteed", row[3]]
+    assert row[3].startswith(f"{point.fpr:.3f} [")
+    assert page.one("section", id="calibration").one("table").rows()[2][0] == "Platt scaling"
+    with pytest.raises(InputError, match="is the file of the report"):
+        write_report("test.csv", region=REGION, thresholds_from="test.csv", overwrite=True)
+    with pytest.raises(InputError, match="belongs to one file of scores, got 2"):
+        write_report(["test.csv", "validation.csv"], "x.html", region=REGION, thresholds_from="test.csv")
 
 
 def test_a_region_too_small_for_the_samples_gets_a_sentence() -> None:
@@ -130,8 +168,8 @@ def test_a_region_too_small_for_the_samples_gets_a_sentence() -> None:
         (["a.csv", "--max_fpr=0.1", "--output=report.pdf"], "must end in .html"),
         (["a.csv", "--max_fpr=0.1", "--output=folder.html"], "is a folder"),
         (["a.csv", "--max_fpr=0.1", "--names", "x", "y"], "1 models need as many names"),
-        (["nothing.csv", "--max_fpr=0.1"], "`nothing.csv` cannot be read"),
-        (["folder.csv", "--max_fpr=0.1"], "is a folder"),
+        (["nothing.csv", "--max_fpr=0.1"], "nothing.csv"),
+        (["folder.csv", "--max_fpr=0.1"], "folder.csv"),
         (["nothing"], "`nothing`: no such run"),
         (["folder.html"], "is not a run"),
         ([], "needs RUN|FILE"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +13,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional.bootstrap import resampled
 from pauc_lightning.metrics.functional.cells import Cells, Counts
 from pauc_lightning.metrics.functional.inputs import Values, as_tensors, check_tensors
+from pauc_lightning.metrics.functional.wilson import wilson_interval
 from pauc_lightning.region import select_count
 
 Floats = NDArray[np.float64]
@@ -59,9 +59,6 @@ def roc_band(
     rate in 92 to 99 % of the cases at rates with at least three negatives to their left. Further left the lower end is
     0 and the upper end that of the third negative.
 
-    Reference: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*, Journal of the
-    American Statistical Association 22(158), 1927, https://doi.org/10.1080/01621459.1927.10502953.
-
     Args:
         preds: Finite scores, any shape; higher means more positive.
         target: Labels 0 and 1, of the shape of ``preds``.
@@ -98,24 +95,10 @@ def roc_band(
     observed = _interpolated(cells.positives[None], cells.negatives[None], np.concatenate([grid, rates]))[0]
     at_grid, at_rates = np.split(observed, 2)
 
-    share = (at_grid * n_pos + 0.5) / (
-        n_pos + 1
-    )  # strictly inside (0, 1), so that a share of 1 has a variance
-    binomial = share * (1 - share)
-    variance = np.maximum(draws.var(axis=0, ddof=1), binomial / n_pos)
-    low, high = _wilson(at_grid, binomial / variance, NormalDist().inv_cdf(0.5 + confidence / 2))
+    low, high = wilson_interval(at_grid, draws.var(axis=0, ddof=1), n_pos, confidence)
     low = np.where(rates < edge, 0.0, low)
     whole = rates == 1  # every score is called positive there
     return RocBand(rates, at_rates, np.where(whole, 1.0, low), np.where(whole, 1.0, high), confidence)
-
-
-def _wilson(share: Floats, n: Floats, quantile: float) -> tuple[Floats, Floats]:
-    """The interval of a share of ``n`` independent samples, which need not be a whole number."""
-    z2 = quantile**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = quantile / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
-    # A share of 0 or 1 is an end itself, which rounding must not move.
-    return np.clip(centre - reach, 0.0, share), np.clip(centre + reach, share, 1.0)
 
 
 def _interpolated(positives: Counts, negatives: Counts, fpr: Floats) -> Floats:

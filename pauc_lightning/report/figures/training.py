@@ -36,7 +36,7 @@ class Panel:
 
 
 PANELS = (
-    Panel("Loss", {"train/loss": ""}, "The warm-up's cross-entropy, then the method's own loss."),
+    Panel("Loss", {"train/loss": ""}, "The warm-up’s cross-entropy, then the method’s own loss."),
     Panel(
         "a, b and γ",
         {"train/a": "a", "train/b": "b", "train/gamma": "γ"},
@@ -64,7 +64,7 @@ PANELS = (
         {"train/theta_a": "θₐ", "train/theta_b": "θ_b"},
         "Lagrange multipliers of the bounds of γ; 0 where a bound does not bind.",
     ),
-    Panel("Gradient norm", {"train/gradient_norm": ""}, "Of the network's weights, before clipping."),
+    Panel("Gradient norm", {"train/gradient_norm": ""}, "Of the network’s weights, before clipping."),
     Panel("Step size", {"train/descent_lr": ""}, "Measured by descent_lr: auto."),
 )
 _SHOWN_WITH_OTHERS = {"train/c_neg_mean", "train/c_pos_mean"}

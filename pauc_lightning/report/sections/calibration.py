@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pauc_lightning.metrics.functional import brier_score, calibration_error, reliability_bins
 from pauc_lightning.report.evaluation import Evaluation
 from pauc_lightning.report.figures.reliability import reliability
-from pauc_lightning.report.html import Html, element
+from pauc_lightning.report.html import Child, Html, element
 from pauc_lightning.report.parts import absent, beside, figure, figures, key, section, table
 from pauc_lightning.report.subject import Missing, Subject
 from pauc_lightning.report.words import number
@@ -97,14 +97,14 @@ def _how(subject: Subject) -> list[Html]:
     """How the calibrators were made, and how they are applied; or why there are none."""
     if isinstance(subject.calibration, Missing):
         return [absent(subject.calibration)] if subject.calibration.sentence else []
-    same = " These are the samples shown here, so the calibrated values are a little too good."
+    too_good = " These are the samples shown here, so the calibrated values are a little too good."
+    same = "" if subject.chosen_on else too_good
+    use: Child = None
+    if subject.training is not None:
+        command = f"pauc predict {subject.place} --calibrate {_SHOWN}"
+        use = (" To write calibrated probabilities: ", element("code", command))
     return [
-        element(
-            "p",
-            f"Fitted on the validation part.{'' if subject.chosen_on else same} To write calibrated probabilities: ",
-            element("code", f"pauc predict {subject.place} --calibrate {_SHOWN}"),
-            class_="quiet",
-        ),
+        element("p", f"Fitted on the validation part.{same}", use, class_="quiet"),
         *(
             element("p", f"{_NAMES.get(name, name)}: {reason}", class_="quiet")
             for name, reason in subject.calibration.refused.items()

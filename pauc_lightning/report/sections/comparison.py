@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from pauc_lightning.metrics.functional import Interval, partial_auc_difference
 from pauc_lightning.region import Region
 from pauc_lightning.report.evaluation import Evaluation
@@ -33,22 +31,13 @@ def same_samples(first: Subject, second: Subject) -> bool:
     """Whether the scores of two models belong to the same samples in the same order, as far as the files can tell."""
     if isinstance(first.scores, Missing) or isinstance(second.scores, Missing) or first.part != second.part:
         return False
-    if not np.array_equal(first.scores.label, second.scores.label):
+    if not first.scores.is_of_the_same_samples_as(second.scores):
         return False
     if first.training is None or second.training is None:  # scores from elsewhere are compared row by row
         return first.training is second.training is None
-    is_same_division = (
+    return (
         first.training.fingerprint is not None and first.training.fingerprint == second.training.fingerprint
     )
-    return is_same_division and _same_index(first, second)
-
-
-def _same_index(first: Subject, second: Subject) -> bool:
-    assert not isinstance(first.scores, Missing)
-    assert not isinstance(second.scores, Missing)
-    if first.scores.index is None or second.scores.index is None:
-        return first.scores.index is second.scores.index
-    return np.array_equal(first.scores.index, second.scores.index)
 
 
 def _in_region(subjects: Sequence[Subject], region: Region) -> Html:

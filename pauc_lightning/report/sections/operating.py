@@ -21,7 +21,7 @@ def operating_section(subject: Subject, evaluation: Evaluation, id: str, level: 
         return section("Operating points", absent(subject.thresholds), id=id, level=level)
     if not subject.thresholds:
         return None
-    where = f"on the {subject.part} part" if subject.chosen_on else "on these samples"
+    where = f"on the {subject.part} part" if subject.part else "on these samples"
     rows = [_row(threshold, evaluation) for threshold in subject.thresholds]
     headers = ("FPR allowed", "Threshold", "Kind", "False-positive rate", "Recall (TPR)", "Precision")
     notes = [threshold.note for threshold in subject.thresholds if threshold.note]
