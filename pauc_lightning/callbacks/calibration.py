@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pauc_lightning.calibration import Calibration, read_calibration
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
+from pauc_lightning.callbacks.decision_thresholds import DecisionThresholds
 from pauc_lightning.callbacks.evaluation_scores import EvaluationScores
 from pauc_lightning.callbacks.figures import EvaluationFigures, save_figure
 from pauc_lightning.errors import InputError
@@ -42,11 +43,8 @@ class CalibrationKeeper(EvaluationScores):
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Calibrate the best model, which is on the disk now."""
         checkpoint = trainer.checkpoint_callback
-        if (
-            not trainer.is_global_zero
-            or not isinstance(checkpoint, RunCheckpoint)
-            or not checkpoint.best_scores
-        ):
+        is_wanted = trainer.is_global_zero and _is_wanted(trainer, "after_fit")
+        if not is_wanted or not isinstance(checkpoint, RunCheckpoint) or checkpoint.best_scores is None:
             return
         prior = getattr(getattr(trainer, "datamodule", None), "prior", None) or getattr(
             pl_module, "prior", None
@@ -60,7 +58,8 @@ class CalibrationKeeper(EvaluationScores):
 
     def wants(self, trainer: Trainer, part: str) -> bool:
         """Whether this is a test: on the validation part, the calibrators would be judged by what they have seen."""
-        return part == "test" and not trainer.fast_dev_run  # type: ignore[attr-defined]
+        is_test = part == "test" and not trainer.fast_dev_run  # type: ignore[attr-defined]
+        return is_test and _is_wanted(trainer, "after_evaluation")
 
     def on_scores(
         self,
@@ -102,6 +101,11 @@ class CalibrationKeeper(EvaluationScores):
             name: p for name, p in probabilities.items() if name != "temperature"
         }  # three can be told apart
         return save_figure(trainer, plot_reliability(shown, labels), path)
+
+
+def _is_wanted(trainer: Trainer, setting: str) -> bool:
+    """Whether thresholds are wanted; who trains many models for a table wants neither those nor probabilities."""
+    return all(getattr(one, setting) for one in trainer.callbacks if isinstance(one, DecisionThresholds))  # type: ignore[attr-defined]
 
 
 def _calibrated(trainer: Trainer, scores: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

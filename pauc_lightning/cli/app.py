@@ -25,6 +25,7 @@ from pauc_lightning.callbacks import (
     DecisionThresholds,
     EvaluationFigures,
     GracefulStop,
+    OwnCodeKeeper,
     PredictionWriter,
     PreprocessingKeeper,
     RunCheckpoint,
@@ -45,18 +46,27 @@ from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.run_logger import continued_run, evaluated_run, run_logger
-from pauc_lightning.cli.runs import RunDirectory, find_checkpoint, held, release
+from pauc_lightning.cli.runs import find_checkpoint, held, release
 from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
 from pauc_lightning.cli.signals import sigterm_raises
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
+from pauc_lightning.run_directory import RunDirectory
 
 _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
 """The parsers built so far, by command and stage; parsing leaves nothing in them that the next parsing uses."""
 
 _PARSED_BEFORE = ParsedBefore()
+
+TRAINER_DEFAULTS = {
+    "use_distributed_sampler": False,  # the data modules shard: stratified in training, unpadded in evaluation
+    "max_epochs": 50,
+    "log_every_n_steps": 10,
+    "enable_model_summary": False,  # one line says what is trained
+}
+"""Settings of the Trainer that have another default here than in Lightning."""
 
 _Kind = TypeVar("_Kind", bound=Callback)
 
@@ -84,15 +94,11 @@ class PaucCLI(LightningCLI):
             seed_everything_default=0,
             parser_class=PaucArgumentParser,
             parser_kwargs={"prog": f"pauc {command}"},
-            # The data modules shard by themselves: stratified in training, unpadded in evaluation.
             trainer_defaults={
-                "use_distributed_sampler": False,
-                "max_epochs": 50,
-                "log_every_n_steps": 10,
-                "enable_model_summary": False,  # one line says what is trained
+                **TRAINER_DEFAULTS,
                 "callbacks": [
                     *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
-                    *(ScoreFiles(), CalibrationKeeper()),
+                    *(OwnCodeKeeper(), ScoreFiles(), CalibrationKeeper()),
                 ],
             },
             auto_configure_optimizers=False,

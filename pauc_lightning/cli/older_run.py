@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.configs import read_config
-from pauc_lightning.cli.runs import RunDirectory, relative
+from pauc_lightning.cli.runs import relative
 from pauc_lightning.errors import InputError
+from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.run_files import VALIDATION_SCORES, SavedScores, read_validation_scores
 
 Writer = Callable[[Path, SavedScores], None]

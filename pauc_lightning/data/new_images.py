@@ -21,15 +21,10 @@ def new_images(folder: Path, input_shape: tuple[int, ...]) -> NewData:
         input_shape: Channels, height and width of the training images. For a model of grey images, colour images
             are converted to grey.
     """
-    channels, height, width = input_shape
-    if channels not in (1, 3) or height != width:
-        raise InputError(
-            f"`input={folder}`: new images are read as grey or colour squares, but the model was trained on images "
-            f"of shape {input_shape}: score them in Python."
-        )
+    channels, size = check_square(input_shape, folder)
     names = image_names(folder)
     targets = np.full(len(names), UNKNOWN, dtype=np.int64)
-    return NewData(ImageFiles(folder, names, height, channels), targets, {"file": names})
+    return NewData(ImageFiles(folder, names, size, channels), targets, {"file": names})
 
 
 def image_names(folder: Path, argument: str = "input") -> list[str]:
@@ -55,3 +50,19 @@ def image_names(folder: Path, argument: str = "input") -> list[str]:
             f"`{argument}={folder}` has no images: their names must end in one of {', '.join(EXTENSIONS)}."
         )
     return names
+
+
+def check_square(input_shape: tuple[int, ...], source: Path | str) -> tuple[int, int]:
+    """The channels and the size of the training images, or :class:`InputError` if files cannot be read as such.
+
+    Args:
+        input_shape: Channels, height and width of the training images.
+        source: Where the new images are from, for the message.
+    """
+    channels, height, width = input_shape
+    if channels not in (1, 3) or height != width:
+        raise InputError(
+            f"`input={source}`: new images are read as grey or colour squares, but the model was trained on images "
+            f"of shape {input_shape}: score them in Python, as tensors of this shape."
+        )
+    return channels, height
