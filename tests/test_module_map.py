@@ -13,7 +13,7 @@ FLOORS = (
     ("errors", "__version__"),
     ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region"),
     ("checkpoint_io", "distributed", "rng"),
-    ("metrics.functional", "loggers"),
+    ("metrics.functional", "loggers", "run_files"),
     ("metrics", "plotting", "objectives", "data", "models"),
     ("optim",),
     ("methods",),

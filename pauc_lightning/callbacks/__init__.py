@@ -3,8 +3,8 @@
 - A run's state: ``checkpoint`` with ``position``, ``start_validation``, ``preprocessing``, ``interruption`` (Ctrl-C and
   SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
-- Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``predictions``,
-  ``training_curve``.
+- Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``score_files``,
+  ``predictions``, ``training_curve``.
 """
 
 from pauc_lightning.callbacks.checkpoint import RunCheckpoint
@@ -14,6 +14,7 @@ from pauc_lightning.callbacks.histograms import ScoreHistograms
 from pauc_lightning.callbacks.interruption import GracefulStop, RunInterrupted
 from pauc_lightning.callbacks.predictions import PredictionWriter
 from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
+from pauc_lightning.callbacks.score_files import ScoreFiles
 from pauc_lightning.callbacks.start_validation import StartValidation
 from pauc_lightning.callbacks.training_curve import TrainingCurve
 
@@ -25,6 +26,7 @@ __all__ = [
     "PreprocessingKeeper",
     "RunCheckpoint",
     "RunInterrupted",
+    "ScoreFiles",
     "ScoreHistograms",
     "StartValidation",
     "TrainingCurve",

@@ -18,8 +18,10 @@ from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
+from pauc_lightning import run_files
 from pauc_lightning.arguments import check_number
 from pauc_lightning.callbacks import position
+from pauc_lightning.callbacks.evaluation_scores import CollectedScores
 from pauc_lightning.callbacks.position import Position
 from pauc_lightning.checkpoint_io import read_checkpoint
 from pauc_lightning.errors import InputError
@@ -36,7 +38,8 @@ class RunCheckpoint(ModelCheckpoint):
     is resumed from it continues exactly where it was.
 
     ``best.ckpt`` is written only when a validation ends with a better value than all before: it holds the model that
-    was validated. NaN is never the best value.
+    was validated, and its scores on the validation part (:func:`~pauc_lightning.run_files.read_validation_scores`).
+    NaN is never the best value. Files that describe the previous best model are removed before.
 
     With ``seconds_between_saves`` the files are written less often, and a better model waits in memory. The training
     is the same; a run that is killed has an older ``last.ckpt``, from which it continues to the same result.
@@ -89,6 +92,10 @@ class RunCheckpoint(ModelCheckpoint):
         self._postponed_max_steps: int | None = None
         self.best_is_start = False
         """Whether the best model is that of the warm-up or of the initial weights, before the method's first step."""
+        self.best_scores: run_files.SavedScores | None = None
+        """The scores of the best model on the validation part; None before there is one."""
+        self._collected = CollectedScores()
+        self._is_saving_best = False
 
     @property
     def state_key(self) -> str:
@@ -129,6 +136,20 @@ class RunCheckpoint(ModelCheckpoint):
         if self._postponed_max_steps is not None:
             trainer.fit_loop.epoch_loop.max_steps = self._postponed_max_steps
             self._postponed_max_steps = None
+        self._collected.clear()
+
+    def on_validation_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Keep the batch's scores, for the case that the model is the best."""
+        if self._may_save(trainer):
+            self._collected.add(outputs)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the model that has just been validated if it is the best."""
@@ -140,11 +161,21 @@ class RunCheckpoint(ModelCheckpoint):
         if trainer.strategy.reduce_boolean_decision(self._is_better(score)):
             self._set_best(os.path.join(str(self.dirpath), "best.ckpt"), score)
             self.best_is_start = not bool(getattr(pl_module, "objective_initialized", True))
+            scores = run_files.SavedScores.of(*self._collected.gathered(pl_module.device))
+            self.best_scores = scores if len(scores) else None
             self._held_best = None
-            if self._is_time_to_write(trainer):
-                self._save_checkpoint(trainer, self.best_model_path)
-            else:
-                self._held_best = _copied(trainer._checkpoint_connector.dump_checkpoint(weights_only=False))
+            self._is_saving_best = True
+            try:
+                if self._is_time_to_write(trainer):
+                    self._forget_previous_best(trainer)
+                    self._save_checkpoint(trainer, self.best_model_path)
+                else:
+                    self._held_best = _copied(
+                        trainer._checkpoint_connector.dump_checkpoint(weights_only=False)
+                    )
+            finally:
+                self._is_saving_best = False
+        self._collected.clear()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the last state, after the epoch's validation."""
@@ -188,7 +219,9 @@ class RunCheckpoint(ModelCheckpoint):
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Store loop counters from which Lightning resumes exactly, in every checkpoint of a fit."""
+        """Store loop counters from which Lightning resumes exactly, and with the best model its scores."""
+        if self._is_saving_best and self.best_scores is not None:
+            checkpoint[run_files.IN_CHECKPOINT] = run_files.for_checkpoint(self.best_scores)
         if trainer.state.fn == TrainerFn.FITTING and position.is_between_steps(trainer):
             position.store_position(
                 checkpoint, position.current_position(trainer, self._validated_at), trainer
@@ -225,12 +258,17 @@ class RunCheckpoint(ModelCheckpoint):
         held, self._held_best = self._held_best, None
         if held is None:
             return
+        self._forget_previous_best(trainer)
         trainer.strategy.save_checkpoint(held, self.best_model_path)  # on rank 0
         if wait_for_others:
             trainer.strategy.barrier("RunCheckpoint")
         if trainer.is_global_zero:
             for logger in trainer.loggers:
                 logger.after_save_checkpoint(self)
+
+    def _forget_previous_best(self, trainer: Trainer) -> None:
+        if trainer.is_global_zero:
+            run_files.forget_best(run_files.run_of(str(self.dirpath)))
 
     def _is_time_to_write(self, trainer: Trainer) -> bool:
         """Whether files are to be written now; rank 0's clock decides for all ranks."""
@@ -307,9 +345,11 @@ class RunCheckpoint(ModelCheckpoint):
             return
         target = Path(str(self.dirpath)) / "best.ckpt"
         if trainer.is_global_zero and best.resolve() != target.resolve():
+            self._forget_previous_best(trainer)
             with best.open("rb") as original, complete_binary_file(target) as copy:
                 shutil.copyfileobj(original, copy)
         self._set_best(str(target), score)
+        self.best_scores = run_files.scores_in(content)
         self.best_is_start = not bool(content["state_dict"].get("objective_initialized", True))
 
     def _score_in(self, checkpoint: dict[str, Any]) -> Tensor | None:

@@ -46,7 +46,13 @@ class EvaluationFigures(EvaluationScores):
         return self.every_n_epochs > 0 and (trainer.current_epoch + 1) % self.every_n_epochs == 0
 
     def on_scores(
-        self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        part: str,
+        scores: Tensor,
+        target: Tensor,
+        index: Tensor | None,
     ) -> None:
         """Draw and save the figures, on one rank."""
         directory = (

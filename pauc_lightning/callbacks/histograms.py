@@ -41,7 +41,13 @@ class ScoreHistograms(EvaluationScores):
         return self.every_n_epochs > 0 and (trainer.current_epoch + 1) % self.every_n_epochs == 0
 
     def on_scores(
-        self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        part: str,
+        scores: Tensor,
+        target: Tensor,
+        index: Tensor | None,
     ) -> None:
         """Send a histogram of each class that has samples, on one rank."""
         if not trainer.is_global_zero:

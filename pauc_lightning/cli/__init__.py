@@ -5,7 +5,7 @@
   ``configs_command``, ``data`` with ``data_tables``. ``advise``, ``compare``, ``tune`` and ``benchmark`` live in
   packages of their own.
 - Settings: ``given``, ``configs``, ``settings``, ``parsed_before``, ``continued``, ``run_config``.
-- Runs: ``runs``, ``run_logger``, ``signals``, ``report``, ``no_profiler``.
+- Runs: ``runs``, ``older_run``, ``run_logger``, ``signals``, ``report``, ``no_profiler``.
 - Dashboards: ``dashboards``, ``wandb_logger`` with ``wandb_run`` and ``wandb_files``, ``tensorboard_run``; ``labels``,
   ``panels``, ``sent_steps``.
 - Parsers and their errors: ``parser``, ``plain_parser``, ``complaints``, ``suggestions``, ``nearest``, ``kinds``,

@@ -27,6 +27,7 @@ from pauc_lightning.callbacks import (
     PreprocessingKeeper,
     RunCheckpoint,
     RunInterrupted,
+    ScoreFiles,
     ScoreHistograms,
     StartValidation,
 )
@@ -37,6 +38,7 @@ from pauc_lightning.cli import dashboards, mistakes, report
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.cli.continued import changed_settings, check_model, describe_changes
 from pauc_lightning.cli.no_profiler import NoProfiler
+from pauc_lightning.cli.older_run import add_validation_scores
 from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
@@ -84,7 +86,10 @@ class PaucCLI(LightningCLI):
                 "max_epochs": 50,
                 "log_every_n_steps": 10,
                 "enable_model_summary": False,  # one line says what is trained
-                "callbacks": [GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()],
+                "callbacks": [
+                    *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
+                    ScoreFiles(),
+                ],
             },
             auto_configure_optimizers=False,
             args=list(args),
@@ -375,14 +380,13 @@ class PaucCLI(LightningCLI):
             self.trainer.validate(**{**kwargs, "verbose": False})
 
     def after_validate(self) -> None:
-        """Print and save the table of the validation part."""
-        report.after_evaluation(
-            self.trainer,
-            self.model,
-            self.datamodule,
-            "val",
-            evaluated_run(self._subcommand_config().get("ckpt_path")),
-        )
+        """Print and save the table of the validation part; a run of an earlier version gets its scores."""
+        checkpoint = self._subcommand_config().get("ckpt_path")
+        run = evaluated_run(checkpoint)
+        kept = [one for one in self.trainer.callbacks if isinstance(one, ScoreFiles)]  # type: ignore[attr-defined]
+        if run is not None and kept and kept[0].scores is not None and self.trainer.is_global_zero:
+            add_validation_scores(run, checkpoint, self._settings(), kept[0].scores)
+        report.after_evaluation(self.trainer, self.model, self.datamodule, "val", run)
 
 
 def _attribute_reader(name: str) -> Any:

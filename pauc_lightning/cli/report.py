@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lightning.pytorch import LightningDataModule, Trainer
 
-from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint
+from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint, ScoreFiles
 from pauc_lightning.cli.runs import relative
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.files import write_text
@@ -121,6 +121,8 @@ def after_evaluation(
     write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
     print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if isinstance(callback, ScoreFiles) and callback.path is not None:
+            print(f"  scores      {relative(callback.path)}")
         if isinstance(callback, EvaluationFigures):
             for path in callback.paths:
                 print(f"  figure      {relative(path)}")

@@ -43,7 +43,13 @@ class RunRecord(EvaluationScores):
         return part == "test"
 
     def on_scores(
-        self, trainer: Trainer, pl_module: LightningModule, part: str, scores: Tensor, target: Tensor
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        part: str,
+        scores: Tensor,
+        target: Tensor,
+        index: Tensor | None,
     ) -> None:
         """Write ``test_roc.csv``, on one rank."""
         folder = Path(trainer.log_dir or trainer.default_root_dir)  # a collective: all ranks must call it

@@ -83,12 +83,12 @@ class EvaluatedModule(LightningModule):
 
     # ------------------------------------------------------------------ validation, test, prediction
 
-    def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
-        """Add a batch to the validation metrics; its scores and labels go to the callbacks."""
+    def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor | None]:
+        """Add a batch to the validation metrics; its scores, labels and indices go to the callbacks."""
         return self._evaluation_step(batch, self.val_metrics, "validation")
 
-    def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
-        """Add a batch to the test metrics; its scores and labels go to the callbacks."""
+    def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor | None]:
+        """Add a batch to the test metrics; its scores, labels and indices go to the callbacks."""
         return self._evaluation_step(batch, self.test_metrics, "test")
 
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor | None]:
@@ -112,13 +112,13 @@ class EvaluatedModule(LightningModule):
         """Log the test metrics."""
         self._log_metrics("test", self.test_metrics)
 
-    def _evaluation_step(self, batch: Any, metrics: MetricCollection, part: str) -> dict[str, Tensor]:
+    def _evaluation_step(self, batch: Any, metrics: MetricCollection, part: str) -> dict[str, Tensor | None]:
         sample = Sample.from_batch(batch)
         scores = _evaluation_scores(self(sample.input))
         check_evaluated_scores(scores, sample, part)
         if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
             metrics.update(scores, sample.target)
-        return {"scores": scores, "target": sample.target}
+        return {"scores": scores, "target": sample.target, "index": sample.index}
 
     def _log_metrics(self, part: str, metrics: MetricCollection) -> None:
         # The objects, not their values: Lightning then computes them over all ranks and resets them.
