@@ -31,12 +31,12 @@ from pauc_lightning.objectives.surrogate import SurrogateName
 from pauc_lightning.region import Region
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""``(input, target, index) -> loss``, each of the batch's length; the input are scores unless its ``takes`` says logits."""
-Library: TypeAlias = Literal["here", "LibAUC", "LibAUC, sum patched", "XCurve"]
+"""``(input, target, index) -> loss``; the input are scores, or logits if the loss's ``takes`` says so."""
+Library: TypeAlias = Literal["here", "LibAUC", "LibAUC, patched", "XCurve"]
 Pairs: TypeAlias = Literal["none", "blocks", "table"]
 
 REFERENCE = "CE"
-LIBRARIES: tuple[Library, ...] = ("here", "LibAUC", "LibAUC, sum patched", "XCurve")
+LIBRARIES: tuple[Library, ...] = ("here", "LibAUC", "LibAUC, patched", "XCurve")
 _PACKAGES = {"libauc": ("LibAUC", "libauc==2.0.1"), "XCurve": ("XCurve", "xcurve==1.1.0")}
 """The modules of the other libraries, with their names and what pip calls them."""
 
@@ -91,17 +91,13 @@ def _ours(region: Region, device: torch.device) -> Iterator[Contender]:
     yield Contender(REFERENCE, "ce", lambda n: lambda f, y, _: F.binary_cross_entropy(f, y), is_drawn=True)
     yield Contender("CE, logits", "ce", on_device(lambda n: CELoss()))
     yield Contender("AUC-M", "auc_m", on_device(lambda n: AUCMLoss(prior=0.5)), is_drawn=True)
-    yield Contender(
-        "PAUCI", "pauci", on_device(lambda n: PAUCILoss(fpr, tpr, prior=0.5)), is_drawn=True
-    )
+    yield Contender("PAUCI", "pauci", on_device(lambda n: PAUCILoss(fpr, tpr, prior=0.5)), is_drawn=True)
     yield Contender(
         "PAUCI, multipliers",
         "pauci",
         on_device(lambda n: PAUCILoss(fpr, tpr, prior=0.5, constraint="lagrangian")),
     )
-    yield Contender(
-        "UPAUCI", "upauci", on_device(lambda n: UPAUCILoss(fpr, tpr, prior=0.5)), is_drawn=True
-    )
+    yield Contender("UPAUCI", "upauci", on_device(lambda n: UPAUCILoss(fpr, tpr, prior=0.5)), is_drawn=True)
     yield Contender(
         "UPAUCI, stored c",
         "upauci_ascent",
@@ -154,7 +150,7 @@ def _libauc(region: Region, device: torch.device) -> Iterator[Contender]:
         )
         makers["SOPA-S"] = ("sopa_s", "table", lambda n: auc.pAUC_DRO_Loss(data_len=n, **where))
     for name, (method, pairs, make) in makers.items():
-        for library, adapt in (("LibAUC", _as_shipped), ("LibAUC, sum patched", _with_fast_sum(auc))):
+        for library, adapt in (("LibAUC", _as_shipped), ("LibAUC, patched", _with_fast_sum(auc))):
             yield Contender(
                 f"{name} ({library})",
                 method,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,14 @@ REGIONS = (Region(max_fpr=0.3), Region(max_fpr=0.5, min_tpr=0.5))
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 LARGEST = {"none": None, "blocks": 2**14, "table": 2**12}
 """The most positives for which a loss is timed, by the way it visits pairs: time and memory grow with the square."""
+_MISSING_MEANS = (
+    f"–: not timed, as it visits all pairs (above {LARGEST['blocks']} positives) or keeps them in memory (above "
+    f"{LARGEST['table']}), or not there."
+)
 _FEWEST = 3
 """Timings of a slow loss."""
+_FAST = 5e-3
+"""Seconds below which a loss is evaluated twice in a row: the first evaluation finds the caches full of others."""
 
 DESCRIPTION = """\
 Time the losses of one batch with n positives and n negatives, forward and with the gradient, without a network: the
@@ -88,8 +95,16 @@ class _Entry:
     forward: list[float]
     both: list[float]
 
-    def take(self) -> float:
-        """Evaluate once and return the seconds; old gradients are freed first, as after a step."""
+    def take(self) -> None:
+        """Evaluate and keep the times; a fast loss is evaluated before, as if it were repeated without others."""
+        if not self.both or self.both[-1] < _FAST:
+            self._evaluate()
+        forward, both = self._evaluate()
+        self.forward.append(forward)
+        self.both.append(both)
+
+    def _evaluate(self) -> tuple[float, float]:
+        """The seconds of the loss, and with its gradient; old gradients are freed first, as after a step."""
         device = self.batch[0].device
         self.batch[0].grad = None
         if isinstance(self.loss, torch.nn.Module):
@@ -98,16 +113,15 @@ class _Entry:
         value = self.loss(*self.batch)
         middle = now(device)
         torch.autograd.backward(value)
-        end = now(device)
-        self.forward.append(middle - start)
-        self.both.append(end - start)
-        return end - start
+        return middle - start, now(device) - start
 
 
 def measure(
     region: Region, n: int, device: torch.device, seconds: float, repeats: int
 ) -> Iterator[Measurement]:
-    """Time all losses at one size; they take turns, so that other work on the machine disturbs all alike.
+    """Time all losses at one size.
+
+    They take turns, in another order each time, so that other work on the machine disturbs all alike.
 
     Args:
         region: The region.
@@ -117,22 +131,16 @@ def measure(
         repeats: The most repetitions of a loss.
     """
     entries = list(_entries(region, n, device))
-    for entry in entries:  # the first evaluation compiles and allocates
-        entry.take()
-        entry.forward.clear()
-        entry.both.clear()
-    waiting = entries
+    waiting, order = entries, random.Random(0)
     with tqdm(total=len(entries), desc=f"{region.title}, n = {n}", unit="loss", leave=False) as bar:
         while waiting:
-            for entry in waiting:
+            for entry in order.sample(waiting, len(waiting)):
                 entry.take()
             left = [entry for entry in waiting if not _is_done(entry, seconds, repeats)]
             bar.update(len(waiting) - len(left))
             waiting = left
     for entry in entries:
-        yield Measurement(
-            entry.contender, region, n, Times(tuple(entry.forward)), Times(tuple(entry.both))
-        )
+        yield Measurement(entry.contender, region, n, Times(tuple(entry.forward)), Times(tuple(entry.both)))
 
 
 def _is_done(entry: _Entry, seconds: float, repeats: int) -> bool:
@@ -231,7 +239,11 @@ def _device(name: str) -> torch.device:
 
 def _conditions(device: torch.device, threads: int) -> str:
     clock = "Processor time" if device.type == "cpu" else "Time"
-    return f"{clock} on {device} with {threads} thread{'s' if threads > 1 else ''}; {versions()}"
+    return (
+        f"{clock} on {device} with {threads} thread{'s' if threads > 1 else ''}; {versions()}\n"
+        "LibAUC, patched: with torch's sum in place of Python's, which adds the elements of a tensor one by one.\n"
+        f"{_MISSING_MEANS}"
+    )
 
 
 def _save(folder: Path, text: str, measurements: Sequence[Measurement]) -> None:

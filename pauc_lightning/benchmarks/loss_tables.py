@@ -32,10 +32,8 @@ def tables(measurements: Sequence[Measurement]) -> str:
             blocks.append("\n".join([title, *_by_size(of_region, sizes, times)]))
         title = f"{region.title}: {_BOTH}, relative to {REFERENCE}, with quartiles"
         blocks.append("\n".join([title, *_ratios(of_region, sorted({sizes[0], beside, sizes[-1]}))]))
-        for name, times in _passes().items():
-            title = f"{region.title}: {name} at n = {beside}, in milliseconds, here and elsewhere"
-            rows = _libraries(region, of_region, beside, times, with_paper=name == _FORWARD)
-            blocks.append("\n".join([title, *rows]))
+        title = f"{region.title}: forward / {_BOTH} at n = {beside}, in milliseconds"
+        blocks.append("\n".join([title, *_libraries(region, of_region, beside)]))
     return "\n\n".join(blocks)
 
 
@@ -91,24 +89,25 @@ def _ratios(measurements: Sequence[Measurement], sizes: Sequence[int]) -> Iterat
         yield _row(name, width, cells, column=24)
 
 
-def _libraries(
-    region: Region, measurements: Sequence[Measurement], n: int, times: Pass, with_paper: bool
-) -> Iterator[str]:
+def _libraries(region: Region, measurements: Sequence[Measurement], n: int) -> Iterator[str]:
     """A row for each method of the paper or of another library, a column for each source."""
     at_n = [found for found in measurements if found.n == n]
-    methods = list(dict.fromkeys(found.contender.method for found in at_n))
     libraries = [name for name in LIBRARIES if any(found.contender.library == name for found in at_n)]
-    columns = [*libraries, *(["the paper"] if with_paper else [])]
-    yield _row("", 10, columns, column=22)
-    for method in methods:
-        first = {found.contender.library: found for found in reversed(at_n) if found.contender.method == method}
+    yield _row("", 10, [*libraries, "the paper"], column=21)
+    for method in dict.fromkeys(found.contender.method for found in at_n):
+        of_method = [found for found in at_n if found.contender.method == method]
+        first = {found.contender.library: found for found in reversed(of_method)}
         paper = published_time(method, region, n, n)
         if len(first) == 1 and paper is None:
             continue
-        cells = [_milliseconds(times(first[name]).median) if name in first else _MISSING for name in libraries]
-        if with_paper:
-            cells.append(_MISSING if paper is None else f"{paper.milliseconds:.3f}")
-        yield _row(first["here"].contender.name, 10, cells, column=22)
+        cells = [
+            f"{_milliseconds(first[name].forward.median)} / {_milliseconds(first[name].both.median)}"
+            if name in first
+            else _MISSING
+            for name in libraries
+        ]
+        cells.append(_MISSING if paper is None else f"{paper.milliseconds:.3f}")
+        yield _row(first["here"].contender.name, 10, cells, column=21)
 
 
 def _row(name: str, width: int, cells: Iterator[str] | Sequence[str], column: int = 10) -> str:

@@ -18,9 +18,7 @@ _WITHOUT_TIME = {"pdf": {"CreationDate": None}, "png": {}}
 """The same data make the same file, whenever they are drawn."""
 
 
-def save_figure(
-    folder: Path, name: str, figure: Figure, rows: Sequence[Mapping[str, object]]
-) -> list[Path]:
+def save_figure(folder: Path, name: str, figure: Figure, rows: Sequence[Mapping[str, object]]) -> list[Path]:
     """Write ``<name>.png``, ``<name>.pdf`` and ``<name>.csv`` into a folder; return the files.
 
     Args:

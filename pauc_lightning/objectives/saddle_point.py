@@ -18,10 +18,10 @@ _BISECTIONS = 60
 def saddle_point(objective: MinimaxObjective, scores: Tensor, target: Tensor) -> dict[str, float]:
     """The variables at which the objective has its saddle point, if the scores do not change.
 
-    At this point the mean weight of the negatives' selection is β, which determines s', and that of the positives' is α,
+    At this point the selection's mean weight is β over the negatives, which determines s', and α over the positives,
     which determines s; b and a are the means of the scores under these weights, and γ = (b − a)/(1 + ω). The weights
-    depend on all of them, so these equations are repeated until nothing changes. With exact selection (:func:`exact_point`)
-    the weights are 0 and 1, and once is enough.
+    depend on all of them, so these equations are repeated until nothing changes. With exact selection
+    (:func:`exact_point`) the weights are 0 and 1, and once is enough.
 
     Args:
         objective: The objective; its own variables are neither read nor changed.

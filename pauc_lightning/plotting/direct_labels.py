@@ -15,8 +15,8 @@ from pauc_lightning.plotting.print_style import SMALL
 
 _LINE_HEIGHT = 1.25
 """Distance of two labels, in sizes of their font."""
-_LEADER = (1.01, 1.045)
-"""Ends of the thin lines from the curves to their labels, in widths of the axes."""
+_LEADER = 0.04
+"""Length of the thin lines from the curves to their labels, in widths of the axes."""
 
 
 class LineEnd(NamedTuple):
@@ -26,11 +26,13 @@ class LineEnd(NamedTuple):
         y: Where the line ends, in data coordinates.
         text: The label.
         colour: The line's colour.
+        x: Where it ends if that is not at the right edge.
     """
 
     y: float
     text: str
     colour: str
+    x: float | None = None
 
 
 def label_line_ends(ax: Axes, ends: Sequence[LineEnd], size: float = SMALL) -> None:
@@ -49,21 +51,36 @@ def label_line_ends(ax: Axes, ends: Sequence[LineEnd], size: float = SMALL) -> N
     assert isinstance(figure, Figure)
     # The words take their room before the layout is computed, which fixes the height of the axes.
     texts = [
-        ax.text(_LEADER[1] + 0.01, 0.5, end.text, color=end.colour, fontsize=size, va="center", ha="left")
+        ax.text(
+            1 + _LEADER + 0.01,
+            0.5,
+            end.text,
+            color=end.colour,
+            fontsize=size,
+            va="center",
+            ha="left",
+            transform=ax.transAxes,
+        )
         for end in ends
     ]
-    for text in texts:
-        text.set_transform(ax.transAxes)
     figure.draw_without_rendering()
     points = ax.get_window_extent().height / figure.dpi * 72
-    wanted = ax.transAxes.inverted().transform(
-        ax.transData.transform([(ax.get_xlim()[1], end.y) for end in ends])
-    )[:, 1].clip(0.0, 1.0)
+    right = ax.get_xlim()[1]
+    starts = ax.transAxes.inverted().transform(
+        ax.transData.transform([(right if end.x is None else end.x, end.y) for end in ends])
+    )
+    wanted = starts[:, 1].clip(0.0, 1.0)
     places = spread(wanted, size * _LINE_HEIGHT / points, low=0.0, high=1.0)
-    for end, text, start, place in zip(ends, texts, wanted, places, strict=True):
+    for end, text, x, y, place in zip(ends, texts, starts[:, 0], wanted, places, strict=True):
         text.set_y(place)
         leader = Line2D(
-            _LEADER, (start, place), color=end.colour, linewidth=0.5, clip_on=False, transform=ax.transAxes
+            (x, 1.0, 1 + _LEADER),
+            (y, y, place),
+            color=end.colour,
+            linewidth=0.5,
+            alpha=0.5,
+            clip_on=False,
+            transform=ax.transAxes,
         )
         leader.set_in_layout(False)
         ax.add_artist(leader)
