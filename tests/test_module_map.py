@@ -18,7 +18,7 @@ FLOORS = (
     ("optim",),
     ("methods",),
     ("callbacks",),
-    ("advice", "cli", "experiments", "tuning", "benchmarks", "data_command", "__main__"),
+    ("advice", "cli", "experiments", "tuning", "benchmarks", "figures", "data_command", "__main__"),
 )
 """From the foundations up: a room may import from lower floors only. The commands on the top floor share a parser."""
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -27,7 +27,7 @@ from pauc_lightning.objectives import (
     SOPASLoss,
     UPAUCILoss,
 )
-from pauc_lightning.objectives.surrogate import SurrogateName
+from pauc_lightning.objectives.surrogate import AnySurrogateName
 from pauc_lightning.region import Region
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -85,7 +85,7 @@ def _ours(region: Region, device: torch.device) -> Iterator[Contender]:
     def on_device(make: Callable[[int], Objective]) -> Callable[[int], Loss]:
         return lambda n: make(n).to(device)
 
-    def surrogate(name: SurrogateName) -> Callable[[int], Loss]:
+    def surrogate(name: AnySurrogateName) -> Callable[[int], Loss]:
         return on_device(lambda n: PartialAUCLoss(fpr, tpr, surrogate=name))
 
     yield Contender(REFERENCE, "ce", lambda n: lambda f, y, _: F.binary_cross_entropy(f, y), is_drawn=True)
@@ -150,7 +150,11 @@ def _libauc(region: Region, device: torch.device) -> Iterator[Contender]:
         )
         makers["SOPA-S"] = ("sopa_s", "table", lambda n: auc.pAUC_DRO_Loss(data_len=n, **where))
     for name, (method, pairs, make) in makers.items():
-        for library, adapt in (("LibAUC", _as_shipped), ("LibAUC, patched", _with_fast_sum(auc))):
+        variants: dict[Library, Callable[[Any], Loss]] = {
+            "LibAUC": _as_shipped,
+            "LibAUC, patched": _with_fast_sum(auc),
+        }
+        for library, adapt in variants.items():
             yield Contender(
                 f"{name} ({library})",
                 method,

@@ -178,12 +178,12 @@ def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Ca
 def _loss_of(module: PartialAUCModule) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """The method's loss of logits, labels and indices, as one would write it by hand."""
     objective = module.objective
-    moves_weights = isinstance(objective, UPAUCILoss) and objective.needs_index
+    stored = objective if isinstance(objective, UPAUCILoss) and objective.needs_index else None
 
     def loss_of(logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
         scores = logits if objective.takes == "logits" else logits.sigmoid()
-        if moves_weights:
-            objective.ascend_(scores.detach(), target, index)
+        if stored is not None:
+            stored.ascend_(scores.detach(), target, index)
         loss: Tensor = objective(scores, target, index if objective.needs_index else None)
         return loss
 

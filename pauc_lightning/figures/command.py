@@ -23,7 +23,7 @@ FIGURES = {
 DESCRIPTION = """\
 Draw a figure of the paper: as PNG and as PDF, at the width of a column, with the data behind it as CSV. Named runs,
 or directories of `pauc compare`, are drawn as they are. Without any, the figure trains what it needs, by default on
-the embedded digits in about a minute; the same command goes on after an interruption.
+data that need no download, in about a minute; the same command goes on after an interruption.
 
   pauc figure convergence                                # trains and draws
   pauc figure roc runs/compare --out figures             # draws the runs of a comparison

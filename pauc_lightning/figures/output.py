@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _DPI = 300
 """Resolution of the PNG, as journals ask for."""
-_WITHOUT_TIME = {"pdf": {"CreationDate": None}, "png": {}}
+_WITHOUT_TIME = {"png": {}, "pdf": {"CreationDate": None}}
 """The same data make the same file, whenever they are drawn."""
 
 

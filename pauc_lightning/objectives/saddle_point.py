@@ -36,7 +36,7 @@ def saddle_point(objective: MinimaxObjective, scores: Tensor, target: Tensor) ->
         >>> scores, target = torch.tensor([0.9, 0.6, 0.2]), torch.tensor([1, 0, 0])
         >>> point = saddle_point(PAUCILoss(max_fpr=0.5), scores, target)  # κ = 2: the easy negative counts, too
         >>> {name: round(value, 2) for name, value in point.items()}
-        {'a': 0.9, 'b': 0.48, 'gamma': -0.42, 's_neg': 0.52}
+        {'a': 0.9, 'b': 0.44, 'gamma': -0.46, 's_neg': 0.47}
     """
     f, y, _ = objective.checked(scores.double(), target, None, uses_index=False)
     check_both_classes(y)

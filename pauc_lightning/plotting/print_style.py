@@ -16,7 +16,7 @@ PAGE = 6.9
 """Width of two columns and the gap between them."""
 SMALL = 6.5
 """Size of labels inside the axes, in points."""
-PRINT: dict[str, Any] = {
+PRINT: Any = {
     "font.size": 7.5,
     "axes.labelsize": 7.5,
     "axes.titlesize": 7.5,
@@ -33,7 +33,7 @@ PRINT: dict[str, Any] = {
     "svg.fonttype": "none",
     "axes.unicode_minus": True,
 }
-"""Settings of matplotlib while a figure is drawn and saved."""
+"""Settings of matplotlib while a figure is drawn and saved; its releases differ in the type of such settings."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ import torch
 
 from pauc_lightning import Region
 from pauc_lightning.benchmarks import loss
-from pauc_lightning.benchmarks.contenders import REFERENCE, contenders, versions
+from pauc_lightning.benchmarks.contenders import REFERENCE, Contender, contenders, versions
 from pauc_lightning.benchmarks.loss import REGIONS, Measurement, Times
 from pauc_lightning.benchmarks.loss_tables import tables
 from pauc_lightning.errors import InputError
@@ -73,9 +73,11 @@ def test_all_methods_of_the_project_are_contenders() -> None:
 def test_the_tables_are_what_was_measured() -> None:
     (ce, pauci, *_) = [c for c in contenders(Region(0.3), CPU) if c.name in ("CE", "PAUCI", "SOPA")]
     sopa = next(c for c in contenders(Region(0.3), CPU) if c.name == "SOPA")
-    at = lambda c, n, *ms: Measurement(  # noqa: E731
-        c, Region(0.3), n, Times(tuple(m / 2e3 for m in ms)), Times(tuple(m / 1e3 for m in ms))
-    )
+
+    def at(contender: Contender, n: int, *ms: float) -> Measurement:
+        forward, both = (Times(tuple(m / unit for m in ms)) for unit in (2e3, 1e3))
+        return Measurement(contender, Region(0.3), n, forward, both)
+
     text = tables(
         [
             *(at(ce, 64, 1, 2, 3), at(pauci, 64, 4, 4, 8), at(sopa, 64, 1, 1, 1)),

@@ -47,7 +47,7 @@ def test_words_do_not_overlap_on_paper(values: list[float]) -> None:
     ax = figure.subplots()
     ax.set(xlim=(0, 1), ylim=(0, 1))
     label_line_ends(ax, [LineEnd(value, f"line {i}", "C0") for i, value in enumerate(values)])
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
     boxes = sorted((text.get_window_extent() for text in ax.texts), key=lambda box: box.y0)
     assert all(lower.y1 <= upper.y0 + 0.5 for lower, upper in pairwise(boxes))
     assert all(box.x1 <= figure.bbox.x1 for box in boxes)
