@@ -16,7 +16,7 @@ from pauc_lightning.figures.request import Training, parse
 from pauc_lightning.figures.runs import FigureRun, runs_of
 
 if TYPE_CHECKING:
-    from pauc_lightning.plotting.convergence import Panel
+    from pauc_lightning.plotting.convergence import ConvergencePanel
 
 PARTS = {"train": "Training part", "val": "Validation part"}
 CALLBACK = "--trainer.callbacks+=pauc_lightning.callbacks.TrainingCurve"
@@ -78,9 +78,9 @@ def read_curves(run: Path) -> dict[str, dict[int, float]]:
     return {part: values for part, values in curves.items() if values}
 
 
-def panels_of(curves: dict[FigureRun, dict[str, dict[int, float]]]) -> list[Panel]:
+def panels_of(curves: dict[FigureRun, dict[str, dict[int, float]]]) -> list[ConvergencePanel]:
     """A panel for each part of each task and region; a method's seeds are drawn as far as all of them have come."""
-    from pauc_lightning.plotting.convergence import Curves, Panel
+    from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves
 
     panels = []
     for title in dict.fromkeys(run.panel for run in curves):
@@ -93,9 +93,9 @@ def panels_of(curves: dict[FigureRun, dict[str, dict[int, float]]]) -> list[Pane
             for method, lines in found.items():
                 epochs = sorted(set.intersection(*(set(line) for line in lines)))
                 values = [np.array([line[epoch] for epoch in epochs]) for line in lines]
-                methods[method] = Curves(np.array(epochs, np.float64), values)
+                methods[method] = TrainingCurves(np.array(epochs, np.float64), values)
             if methods:
-                panels.append(Panel(f"{name}, {title}", "Partial AUC", methods))
+                panels.append(ConvergencePanel(f"{name}, {title}", "Partial AUC", methods))
     return panels
 
 

@@ -12,8 +12,8 @@ from pauc_lightning.files import complete_binary_file, write_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_DPI = 300
-"""Resolution of the PNG, as journals ask for."""
+_DPI = 200
+"""Resolution of the PNG, for screens; the PDF has none and is the one to print."""
 _WITHOUT_TIME = {"png": {}, "pdf": {"CreationDate": None}}
 """The same data make the same file, whenever they are drawn."""
 

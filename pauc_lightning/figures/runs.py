@@ -94,7 +94,6 @@ def trained(plan: Plan, command: str, run_pauc: RunPauc) -> list[FigureRun]:
     try:
         with comparison.held():
             comparison.train()
-            comparison.results().save()
     except KeyboardInterrupt:
         print(f"\nInterrupted; finished runs are kept. To continue, type:\n  {command}", file=sys.stderr)
         raise SystemExit(130) from None

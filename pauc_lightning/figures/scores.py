@@ -14,7 +14,7 @@ from pauc_lightning.figures.request import NORMAL, Training, parse
 from pauc_lightning.figures.runs import FigureRun, runs_of
 
 if TYPE_CHECKING:
-    from pauc_lightning.plotting.score_panels import Scores
+    from pauc_lightning.plotting.score_panels import ScorePanel
 
 DESCRIPTION = """\
 Draw how the scores of the test part are distributed: positives upwards, negatives downwards, one panel per method. The
@@ -67,15 +67,15 @@ def one_seed(runs: Sequence[FigureRun], seed: str | None) -> list[FigureRun]:
     return chosen
 
 
-def read_panel(run: FigureRun) -> Scores:
+def read_panel(run: FigureRun) -> ScorePanel:
     """Read the scores of the newest test of a run."""
     from pauc_lightning.metrics.functional import binary_partial_auc
-    from pauc_lightning.plotting.score_panels import Scores
+    from pauc_lightning.plotting.score_panels import ScorePanel
     from pauc_lightning.run_files import read_test_scores
 
     saved = read_test_scores(run.path)
     value = binary_partial_auc(saved.score, saved.label, run.region.max_fpr, run.region.min_tpr)
-    return Scores(saved.score, saved.label, run.region, float(value))
+    return ScorePanel(saved.score, saved.label, run.region, float(value))
 
 
 def _title(run: FigureRun, runs: Sequence[FigureRun]) -> str:
@@ -87,7 +87,7 @@ def _title(run: FigureRun, runs: Sequence[FigureRun]) -> str:
     return f"{task}{run.name}{f', seed {run.seed}' if len(same) > 1 else ''}"
 
 
-def _rows(scores: Mapping[FigureRun, Scores]) -> Iterator[dict[str, object]]:
+def _rows(scores: Mapping[FigureRun, ScorePanel]) -> Iterator[dict[str, object]]:
     for run, found in scores.items():
         for label, score in zip(found.label.tolist(), found.score.tolist(), strict=True):
             yield {

@@ -16,7 +16,7 @@ from pauc_lightning.plotting.style import line_style, tidy
 
 
 @dataclass(frozen=True)
-class Curves:
+class TrainingCurves:
     """The curves of one method.
 
     Args:
@@ -29,7 +29,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Panel:
+class ConvergencePanel:
     """A panel of the figure.
 
     Args:
@@ -40,11 +40,11 @@ class Panel:
 
     title: str
     label: str
-    methods: Mapping[str, Curves]
+    methods: Mapping[str, TrainingCurves]
 
 
 @in_print_style
-def plot_convergence(panels: Sequence[Panel]) -> Figure:
+def plot_convergence(panels: Sequence[ConvergencePanel]) -> Figure:
     """Draw the panels below each other: a line is the mean over the seeds, the band covers all of them.
 
     Args:
@@ -63,7 +63,7 @@ def plot_convergence(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, panel: Panel, names: Sequence[str]) -> list[LineEnd]:
+def _draw(ax: Axes, panel: ConvergencePanel, names: Sequence[str]) -> list[LineEnd]:
     ends = []
     for name, curves in panel.methods.items():
         look = line_style(names.index(name))

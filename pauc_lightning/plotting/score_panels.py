@@ -23,7 +23,7 @@ _TOP = 1.45
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScorePanel:
     """Scores of one model.
 
     Args:
@@ -61,7 +61,7 @@ class Scores:
 
 
 @in_print_style
-def plot_score_panels(panels: Mapping[str, Scores], bins: int = _BINS) -> Figure:
+def plot_score_panels(panels: Mapping[str, ScorePanel], bins: int = _BINS) -> Figure:
     """Draw one panel per model: bars upwards are positives, bars downwards negatives, each as share of its class.
 
     The grey band holds the thresholds of the region; the scores inside decide the partial AUC.
@@ -85,7 +85,7 @@ def plot_score_panels(panels: Mapping[str, Scores], bins: int = _BINS) -> Figure
     return figure
 
 
-def histogram(scores: Scores, bins: int = _BINS) -> tuple[Numbers, Numbers, Numbers]:
+def histogram(scores: ScorePanel, bins: int = _BINS) -> tuple[Numbers, Numbers, Numbers]:
     """The edges of the bars, and the shares of the positives and of the negatives in each."""
     edges = np.linspace(0.0, 1.0, bins + 1)
     shares = []
@@ -95,7 +95,7 @@ def histogram(scores: Scores, bins: int = _BINS) -> tuple[Numbers, Numbers, Numb
     return edges, shares[0], shares[1]
 
 
-def _draw(ax: Axes, scores: Scores, bins: int) -> None:
+def _draw(ax: Axes, scores: ScorePanel, bins: int) -> None:
     edges, positive, negative = histogram(scores, bins)
     low, high = scores.thresholds
     if low < high:
@@ -113,7 +113,7 @@ def _draw(ax: Axes, scores: Scores, bins: int) -> None:
     tidy(ax)
 
 
-def _name_classes(ax: Axes, scores: Scores) -> None:
+def _name_classes(ax: Axes, scores: ScorePanel) -> None:
     region, (low, high) = scores.region, scores.thresholds
     words: Any = {"fontsize": SMALL, "transform": ax.transAxes}
     ax.text(0.5, 0.93, "positives", color=POSITIVE_COLOUR, ha="center", va="top", **words)

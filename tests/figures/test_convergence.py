@@ -13,7 +13,7 @@ from pauc_lightning import Region
 from pauc_lightning.errors import InputError
 from pauc_lightning.figures.convergence import panels_of, read_curves
 from pauc_lightning.figures.runs import FigureRun, find_runs
-from pauc_lightning.plotting.convergence import Curves, Panel, plot_convergence
+from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
 
 
 def test_the_data_are_those_of_the_runs(comparison: Path) -> None:
@@ -78,7 +78,9 @@ def test_lines_are_means_as_far_as_all_seeds_have_come() -> None:
 
 def test_the_band_covers_all_seeds() -> None:
     values = [np.array([0.1, 0.5]), np.array([0.3, 0.9])]
-    figure = plot_convergence([Panel("t", "y", {"m": Curves(np.array([1.0, 2.0]), values)})])
+    figure = plot_convergence(
+        [ConvergencePanel("t", "y", {"m": TrainingCurves(np.array([1.0, 2.0]), values)})]
+    )
     (band,) = figure.axes[0].collections
     corners = np.asarray(band.get_paths()[0].vertices)
     at_end = corners[corners[:, 0] == 2][:, 1]

@@ -12,7 +12,7 @@ from pauc_lightning import Region
 from pauc_lightning.errors import InputError
 from pauc_lightning.figures.runs import FigureRun
 from pauc_lightning.figures.scores import one_seed
-from pauc_lightning.plotting.score_panels import Scores, histogram, plot_score_panels
+from pauc_lightning.plotting.score_panels import ScorePanel, histogram, plot_score_panels
 from pauc_lightning.run_files import read_test_scores
 
 
@@ -33,7 +33,7 @@ def test_thresholds_in_the_band_have_rates_in_the_region(region: Region) -> None
     rng = np.random.default_rng(0)
     label = (np.arange(200) % 4 == 0).astype(float)
     score = rng.random(200) * 0.6 + 0.4 * label
-    low, high = Scores(score, label, region, 0.5).thresholds
+    low, high = ScorePanel(score, label, region, 0.5).thresholds
     assert low < high
 
     def rates(threshold: float) -> tuple[float, float]:
@@ -50,14 +50,14 @@ def test_thresholds_in_the_band_have_rates_in_the_region(region: Region) -> None
 
 
 def test_no_threshold_has_both_rates() -> None:
-    scores = Scores(np.array([0.1, 0.2, 0.8, 0.9]), np.array([1, 1, 0, 0]), Region(0.5, 0.5), 0.0)
+    scores = ScorePanel(np.array([0.1, 0.2, 0.8, 0.9]), np.array([1, 1, 0, 0]), Region(0.5, 0.5), 0.0)
     low, high = scores.thresholds
     assert (low, high) == (0.9, 0.2)
     plot_score_panels({"wrong way round": scores})
 
 
 def test_bars_are_shares_of_each_class() -> None:
-    scores = Scores(np.array([0.1, 0.9, 0.9, 0.05]), np.array([0, 1, 0, 0]), Region(0.5), 0.5)
+    scores = ScorePanel(np.array([0.1, 0.9, 0.9, 0.05]), np.array([0, 1, 0, 0]), Region(0.5), 0.5)
     edges, positive, negative = histogram(scores, bins=2)
     assert (edges.tolist(), positive.tolist()) == ([0, 0.5, 1], [0, 1])
     np.testing.assert_allclose(negative, [2 / 3, 1 / 3])
@@ -67,7 +67,7 @@ def test_bars_are_shares_of_each_class() -> None:
 
 def test_a_region_without_a_negative_is_refused() -> None:
     with pytest.raises(InputError, match="raise max_fpr"):
-        _ = Scores(np.array([0.1, 0.9]), np.array([0, 1]), Region(0.5), 0.5).thresholds
+        _ = ScorePanel(np.array([0.1, 0.9]), np.array([0, 1]), Region(0.5), 0.5).thresholds
 
 
 def test_scores_of_different_models_are_not_mixed() -> None:
