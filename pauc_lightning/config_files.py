@@ -27,13 +27,13 @@ def config_folders() -> tuple[Path, ...]:
 
 
 def find_config(name: str) -> Path:
-    """The file that ``-c name`` refers to: an existing path, or the config of that name.
+    """The file that ``-c name`` refers to: an existing file, the config of that name, or an existing directory.
 
     Args:
         name: A path, or a name such as ``digits`` or ``method/upauci``, with or without ``.yaml``.
     """
     given = Path(name)
-    if given.exists() or given.is_absolute():
+    if given.is_absolute() or (given.exists() and not given.is_dir()):
         return given
     wanted = given.with_suffix("") if given.suffix in _SUFFIXES else given
     for folder in config_folders():
@@ -43,6 +43,8 @@ def find_config(name: str) -> Path:
             raise InputError(f"`{name}` is ambiguous: write one of {names}.")
         if found:
             return found[0]
+    if given.is_dir():  # a folder of the user's is no reason to miss a config of the same name
+        return given
     known = [_name(path, folder) for folder in config_folders() for path in _configs(folder)]
     near = get_close_matches(wanted.name, [Path(other).name for other in known], n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""

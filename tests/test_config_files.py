@@ -34,6 +34,13 @@ def test_paths_and_the_users_own_files_come_first(tmp_path: Path) -> None:
     assert find_config("method/upauci") == SHIPPED / "method/upauci.yaml"
 
 
+def test_a_folder_does_not_hide_a_config_of_the_same_name(tmp_path: Path) -> None:
+    for name in ("digits", "unheard_of"):
+        (tmp_path / name).mkdir()
+    assert find_config("digits") == SHIPPED / "data/digits.yaml"
+    assert find_config("unheard_of") == Path("unheard_of")  # whoever reads it says that it is a directory
+
+
 def test_what_is_not_found_or_not_unique_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Did you mean `upauci`"):
         find_config("upuaci")

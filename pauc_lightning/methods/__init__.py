@@ -2,8 +2,8 @@
 
 - Base classes: ``evaluation``, ``base``; ``minimax`` for PAUCI and UPAUCI, ``auc_weighted`` for AUC-poly and AUC-exp.
 - A training step: ``stepping``, ``nonfinite``, ``schedule``, ``length``, ``optimizers``, ``step_gauge``.
-- The start: ``backbone``, ``initial_weights``, ``closed_form_start`` with ``progress`` and ``ranking``,
-  ``temperature`` with ``region_members``, ``defaults``.
+- The start: ``initial_weights``, ``closed_form_start`` with ``progress`` and ``ranking``,
+  ``temperature``, ``defaults``.
 """
 
 from pauc_lightning.methods.agd_sbcd import AGDSBCD

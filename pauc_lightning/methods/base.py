@@ -16,7 +16,6 @@ from pauc_lightning.arguments import check_choice, check_integer, check_number, 
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods import nonfinite
-from pauc_lightning.methods.backbone import at_least_float32, check_trainable
 from pauc_lightning.methods.closed_form_start import TrainingScores, score_training_set
 from pauc_lightning.methods.evaluation import EvaluatedModule
 from pauc_lightning.methods.initial_weights import load_initial_weights
@@ -27,6 +26,7 @@ from pauc_lightning.methods.ranking import Ranking
 from pauc_lightning.methods.schedule import Schedule, set_step_sizes
 from pauc_lightning.methods.stepping import Evaluation, Step
 from pauc_lightning.methods.temperature import Auto, Score, check_temperature, fitting_temperature
+from pauc_lightning.models.backbone import at_least_float32, check_trainable
 from pauc_lightning.objectives import CELoss, Objective
 from pauc_lightning.objectives.checks import values_are_checked
 from pauc_lightning.region import Region

@@ -15,8 +15,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from pauc_lightning import distributed
 from pauc_lightning.data.sample import Sample
-from pauc_lightning.methods.backbone import at_least_float32
 from pauc_lightning.methods.progress import shown_progress
+from pauc_lightning.models.backbone import at_least_float32
 
 if TYPE_CHECKING:
     from pauc_lightning.methods.base import PartialAUCModule

@@ -29,6 +29,8 @@ class MinimaxMethod(PartialAUCModule):
             shorter steps. "auto" measures it on the first batches after the warm-up, such that a step of full length
             changes the score gaps between the region's positives and negatives by the share ``relative_step`` of
             their standard deviation.
+        adaptive: Whether each weight's step is divided by the root of the mean square of its gradients, as in Adam, so
+            that one ``descent_lr``, such as 0.01, fits inputs and networks of any width.
         relative_step: How far a step goes with ``descent_lr: auto``: larger for simple models and short runs, smaller
             for models that overfit.
         gradient_clip_norm: Largest norm of the backbone's gradient, in the warm-up too; null means no clipping. A
@@ -59,6 +61,7 @@ class MinimaxMethod(PartialAUCModule):
         self,
         *,
         descent_lr: float | Auto = default_of(ASGDA, "lr"),
+        adaptive: bool = default_of(ASGDA, "adaptive"),
         relative_step: float = 0.25,
         gradient_clip_norm: float | None = 1.0,
         variable_lr: float | None = default_of(ASGDA, "lr"),
@@ -85,6 +88,7 @@ class MinimaxMethod(PartialAUCModule):
         for name, value in (("k", k), ("m", m), ("relative_step", relative_step)):
             check_number(name, value, above=0)
         check_flag("closed_form_start", closed_form_start)
+        check_flag("adaptive", adaptive)
         if initial and closed_form_start:
             raise InputError(
                 f"`initial={initial}` has no effect with `closed_form_start`, which computes all of them: add "
@@ -96,6 +100,7 @@ class MinimaxMethod(PartialAUCModule):
             variable_lr = default_of(ASGDA, "lr") if isinstance(descent_lr, str) else descent_lr
         self.variable_lr = float(variable_lr)
         self.ascent_lr = self.variable_lr * ASCENT_FACTOR if ascent_lr is None else ascent_lr
+        self.adaptive = adaptive
         self.k = k
         self.m = m
         self.iota_descent = iota_descent
@@ -121,7 +126,11 @@ class MinimaxMethod(PartialAUCModule):
         """ASGDA on the backbone and the objective's variables; only the backbone decays."""
         return ASGDA(
             [
-                {"params": self.parameters_to_train(), "weight_decay": self.weight_decay},
+                {
+                    "params": self.parameters_to_train(),
+                    "weight_decay": self.weight_decay,
+                    "adaptive": self.adaptive,
+                },
                 *self.objective.param_groups(lr=self.variable_lr, lr_ascent=self.ascent_lr),
             ],
             lr=self.descent_lr if self.step_gauge is None else self.step_gauge.step_size,

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from pauc_lightning import distributed
 from pauc_lightning.data.sample import Sample
-from pauc_lightning.methods.backbone import at_least_float32
-from pauc_lightning.methods.region_members import RegionMembers
 from pauc_lightning.methods.stepping import frozen_batch_norm_statistics
+from pauc_lightning.models.backbone import at_least_float32
+from pauc_lightning.objectives.region_members import RegionMembers
 from pauc_lightning.rng import seeded
 
 if TYPE_CHECKING:

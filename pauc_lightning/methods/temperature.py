@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pauc_lightning.arguments import check_number
-from pauc_lightning.methods.region_members import RegionMembers
+from pauc_lightning.objectives.region_members import RegionMembers
 from pauc_lightning.region import Region
 
 Score = Literal["sigmoid", "logit"]

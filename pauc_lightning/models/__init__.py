@@ -1,6 +1,7 @@
 """Backbones: modules that map a batch of inputs to one logit per sample, of shape ``(B,)`` or ``(B, 1)``.
 
 ``linear`` and ``mlp`` for any input; ``cnn``, ``resnet`` and ``timm`` for images, with the input check in ``images``.
+``backbone`` checks a user's own.
 """
 
 from pauc_lightning.models.cnn import SmallCNN

@@ -7,6 +7,7 @@
   ``inner_loops``, and ``auc_poly`` and ``auc_exp`` with ``auc_weighted``.
 - Means over the region that tracked thresholds select, with ``selected``, ``selection`` and ``threshold``:
   ``partial_auc`` with ``pair_sums``, and ``hard_ce``.
+- Which samples of a batch lie in the region: ``region_members``.
 """
 
 from pauc_lightning.objectives.agd_sbcd import AGDSBCDLoss

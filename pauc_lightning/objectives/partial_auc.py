@@ -35,11 +35,11 @@ class PartialAUCLoss(SelectedObjective):
 
     The surrogates, with the cost of n = n₊ + n₋ instances:
 
-    - ``logistic``, log(1 + e^{−s}), n₊ · βn₋: smooth; every pair counts a little.
+    - ``sigmoid``, 1/(1 + e^s), n₊ · βn₋: bounded: hopeless pairs have almost no gradient.
+    - ``logistic``, log(1 + e^{−s}), n₊ · βn₋: smooth and convex; every pair counts a little.
     - ``squared_hinge``, ((1 − s)₊)², n log n: smooth; pairs more than 1 apart count nothing.
     - ``hinge``, (1 − s)₊, n log n: the same, less sensitive to hopeless pairs.
     - ``exponential``, e^{−s}, n: the loss is the logarithm of the risk; the hardest pairs rule.
-    - ``sigmoid``, 1/(1 + e^s), n₊ · βn₋: bounded: hopeless pairs have almost no gradient.
     - ``squared``, (1 − s)², n: the paper's; only for scores in [0, 1].
 
     References: Rockafellar and Uryasev, "Optimization of Conditional Value-at-Risk", Journal of Risk 2000, for the
@@ -81,7 +81,7 @@ class PartialAUCLoss(SelectedObjective):
         min_tpr: float = 0.0,
         *,
         min_fpr: float = 0.0,
-        surrogate: AnySurrogateName = "logistic",
+        surrogate: AnySurrogateName = "sigmoid",
         score: Score | None = None,
         memory: float = MEMORY,
     ) -> None:

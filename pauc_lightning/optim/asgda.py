@@ -19,6 +19,10 @@ Box: TypeAlias = "tuple[Bound, Bound] | Callable[[], tuple[Bound, Bound]]"
 
 ASCENT_FACTOR = 1 / 16
 """Default ratio of the ascent groups' step size to the descent groups'."""
+_BETA = 0.99
+"""Memory of the adaptive groups' mean square."""
+_EPSILON = 1e-8
+"""Keeps the step of a parameter without gradients finite."""
 
 
 class ASGDA(Optimizer):
@@ -41,10 +45,18 @@ class ASGDA(Optimizer):
     Tuning: lr first. Large ι disables variance reduction (ρ = 1), as deep networks require; on smooth problems ι of
     order 1 with a large m gives the convergence rate of the paper. Keep the ascent slower than the descent.
 
-    Besides the options of this constructor a group may set ``ascent`` (bool), ``iota``, and ``box``: a pair (low,
-    high), a function that returns one, or a list of these (or None) with one entry per parameter. A box that is a
-    function is evaluated before the move, for the projection, and again after it, so that a bound that depends on
-    other parameters holds at the new point.
+    Besides the options of this constructor a group may set ``ascent`` (bool), ``iota``, ``adaptive`` (bool), and
+    ``box``: a pair (low, high), a function that returns one, or a list of these (or None) with one entry per parameter.
+    A box that is a function is evaluated before the move, for the projection, and again after it, so that a bound that
+    depends on other parameters holds at the new point.
+
+    An adaptive group divides v_t, entry by entry, by the root of its mean square over the past steps,
+
+        x_{t+1} = (1 − η_t) x_t + η_t Π(x_t ∓ lr · v_t / (√h_t + 10⁻⁸)),        h_t ∝ Σ_{i ≤ t} 0.99^{t−i} v_i²,
+
+    with the weights of h adding up to one: the step no longer depends on the scale of the gradient, and one lr fits
+    inputs and networks of different width. Π stays the projection in the metric of the step, because a box is one
+    condition per entry.
 
     Weight decay pulls towards zero in both directions: lr · weight_decay · x_t is subtracted from the argument of
     the projection. It is known exactly, so it is kept out of v, which would follow it only with a delay.
@@ -60,6 +72,7 @@ class ASGDA(Optimizer):
         iota_ascent: Forgetting factor of the ascent groups' estimators; the paper's iota_2.
         weight_decay: Strength of the pull towards zero.
         warm_start: Start the estimators at the first gradient instead of zero.
+        adaptive: Whether the groups that do not say otherwise are adaptive.
 
     Example:
         The saddle point of x² + xy − y² (min over x, max over y) is the origin:
@@ -88,6 +101,7 @@ class ASGDA(Optimizer):
         iota_ascent: float = 50.0,
         weight_decay: float = 0.0,
         warm_start: bool = False,
+        adaptive: bool = False,
     ) -> None:
         given = {
             "lr": lr,
@@ -100,6 +114,7 @@ class ASGDA(Optimizer):
         for name, value in (("k", k), ("m", m)):
             check_number(name, value, above=0)
         check_flag("warm_start", warm_start)
+        check_flag("adaptive", adaptive)
         self._ascent_defaults = {
             "lr": lr * ASCENT_FACTOR if lr_ascent is None else lr_ascent,
             "iota": iota_ascent,
@@ -107,7 +122,8 @@ class ASGDA(Optimizer):
         self._pending: list[list[Tensor] | None] | None = None
         self._departure: list[tuple[int, list[Tensor]]] | None = None
         defaults = {"lr": lr, "iota": iota_descent, "k": k, "m": m, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "warm_start": warm_start, "ascent": False, "box": None, "t": 0})
+        flags = {"warm_start": warm_start, "adaptive": adaptive, "ascent": False}
+        super().__init__(params, {**defaults, **flags, "box": None, "t": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group, with the step size and forgetting factor of its direction unless it brings its own."""
@@ -118,7 +134,8 @@ class ASGDA(Optimizer):
             )
         if not isinstance(group["params"], (Tensor, set)):
             group["params"] = list(group["params"])  # it may be a generator, and its length is needed
-        check_flag("ascent", group.get("ascent", False))
+        for name in ("ascent", "adaptive"):
+            check_flag(name, group.get(name, self.defaults[name]))
         if group.get("ascent", False):
             group = {**self._ascent_defaults, **group}
         for name in ("lr", "iota", "weight_decay", "k", "m"):
@@ -185,7 +202,8 @@ class ASGDA(Optimizer):
         self._departure = [(group["t"], [x.clone() for x in group["params"]]) for group in self.param_groups]
         for group, group_bounds in zip(self.param_groups, bounds, strict=True):
             x, v, rho = group["params"], self._estimators(group), _rho(group)
-            goal = torch._foreach_mul(v, group["lr"] if group["ascent"] else -group["lr"])
+            direction = self._scaled(group, v) if group["adaptive"] else v
+            goal = torch._foreach_mul(direction, group["lr"] if group["ascent"] else -group["lr"])
             torch._foreach_add_(goal, x, alpha=1 - group["lr"] * group["weight_decay"])
             for point, bound in zip(goal, group_bounds, strict=True):
                 _project_(point, bound)
@@ -215,6 +233,9 @@ class ASGDA(Optimizer):
             torch._foreach_copy_(estimators, gradients)
             if kept is not None:
                 torch._foreach_add_(estimators, kept)
+            if group["adaptive"]:
+                squares = self._mean_squares(group)
+                torch._foreach_lerp_(squares, torch._foreach_mul(estimators, estimators), 1 - _BETA)
         self._pending = self._departure = None
 
     @torch.no_grad()
@@ -261,6 +282,22 @@ class ASGDA(Optimizer):
                     v.copy_(x.grad)
                 self.state[x]["v"] = v
         return [self.state[x]["v"] for x in group["params"]]
+
+    def _mean_squares(self, group: dict[str, Any]) -> list[Tensor]:
+        """The sum (1 − β) Σ β^{t−i} v_i² of every parameter of the group, made on first use."""
+        for x in group["params"]:
+            if "h" not in self.state[x]:
+                self.state[x]["h"] = torch.zeros_like(x, memory_format=torch.preserve_format)
+        return [self.state[x]["h"] for x in group["params"]]
+
+    def _scaled(self, group: dict[str, Any], v: list[Tensor]) -> list[Tensor]:
+        """The estimators divided by the root of their mean square; a first one, from a warm start, by its size."""
+        if group["t"] == 0:
+            return [estimator.sign() for estimator in v]
+        roots = torch._foreach_div(self._mean_squares(group), 1 - _BETA ** group["t"])
+        torch._foreach_sqrt_(roots)
+        torch._foreach_add_(roots, _EPSILON)
+        return list(torch._foreach_div(v, roots))
 
 
 def _eta(group: dict[str, Any]) -> float:

@@ -1,7 +1,8 @@
 """Figures: arrays in, a matplotlib figure out. Nothing is saved or logged here.
 
-- Of a run: ``roc`` (curves with the region shaded), ``scores`` (their distribution).
-- Of a comparison: ``methods``.
+- Of a run: ``roc`` (curves with the region shaded), ``scores`` (their distribution), ``reliability`` (probabilities
+  against frequencies).
+- Of a comparison: ``methods``, ``gains``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
   ``quantile``.
 - Of a benchmark: ``timing``.
@@ -9,8 +10,10 @@
 """
 
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
+from pauc_lightning.plotting.gains import Gain, plot_gains
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
 from pauc_lightning.plotting.quantile import Selection, Shares, plot_quantile
+from pauc_lightning.plotting.reliability import plot_reliability
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
 from pauc_lightning.plotting.roc_bands import plot_roc_bands
 from pauc_lightning.plotting.score_panels import ScorePanel, plot_score_panels
@@ -21,6 +24,7 @@ from pauc_lightning.plotting.variables import Trajectory, plot_variables
 
 __all__ = [
     "ConvergencePanel",
+    "Gain",
     "MethodCurves",
     "ScorePanel",
     "Selection",
@@ -29,8 +33,10 @@ __all__ = [
     "Trajectory",
     "draw_roc",
     "plot_convergence",
+    "plot_gains",
     "plot_methods",
     "plot_quantile",
+    "plot_reliability",
     "plot_roc",
     "plot_roc_bands",
     "plot_roc_curves",

@@ -210,7 +210,7 @@ def _method_settings(request: TuneRequest, method: str, space: Space) -> dict[st
     return {
         "config": {str(path): _text(path) for path in request.configs_of(method)},
         "search space": {key: str(dimension) for key, dimension in space.dimensions.items()},
-        "first values": [list(pair) for pair in space.first],
+        "first values": [dict(settings) for settings in space.first],
         "set of options": list(request.method_options.get(method, ())),
     }
 

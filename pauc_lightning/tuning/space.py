@@ -8,7 +8,12 @@ A space is a YAML file beside the method's config, ``configs/method/<method>.sea
     model.weights: {choice: [closed_form, ascent]}
 
 ``first`` are values that are tried before anything is proposed, each with the other options as configured: a step size
-whose default is far off needs them in a short search.
+whose default is far off needs them in a short search. Settings that belong together are a list under ``first`` itself,
+tried in its order before those of single options::
+
+    first:
+      - {model.optimizer: SGD, model.learning_rate: 1.0}
+      - {model.surrogate: sigmoid, model.learning_rate: 0.1}
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ import yaml
 from pauc_lightning.cli.configs import read_config
 from pauc_lightning.config_files import SEARCH_SUFFIX, config_folders
 from pauc_lightning.errors import InputError
+from pauc_lightning.nearest import nearest
 
 Value: TypeAlias = bool | int | float | str | None
 """The value of an option."""
@@ -114,13 +120,13 @@ class Space:
         dimensions: The range of each option, by its name on the command line, such as ``model.omega``.
         file: The file that it was read from; None if it is the one of methods without a file.
         lines: The line of each option in the file.
-        first: Values to try first, one option at a time.
+        first: Settings to try first; options that one leaves out are as configured.
     """
 
     dimensions: Mapping[str, Dimension]
     file: Path | None = None
     lines: Mapping[str, int] | None = None
-    first: tuple[tuple[str, Value], ...] = ()
+    first: tuple[Mapping[str, Value], ...] = ()
 
     def where(self, key: str) -> str:
         """Say where an option is given, for messages."""
@@ -134,7 +140,7 @@ FALLBACK = Space(
         "model.learning_rate": Range(1e-4, 1.0, is_log=True),
         "model.weight_decay": Range(1e-5, 0.1, is_log=True),
     },
-    first=(("model.learning_rate", 0.1), ("model.learning_rate", 1.0)),
+    first=({"model.learning_rate": 0.1}, {"model.learning_rate": 1.0}),
 )
 """The space of a method without a file."""
 
@@ -167,16 +173,19 @@ def read_space(path: Path) -> Space:
         raise InputError(f"{path} varies nothing: write lines such as `model.weight_decay: {_example()}`.")
     node = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
     lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
+    together, where = content.pop(_FIRST, []), f"{path}, line {lines.get(_FIRST)}, `{_FIRST}`"
     dimensions = {
         str(key): _dimension(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
         for key, form in content.items()
     }
-    first = tuple(
-        (str(key), value)
+    if not dimensions:
+        raise InputError(f"{path} varies nothing: write lines such as `model.weight_decay: {_example()}`.")
+    alone = tuple(
+        {str(key): value}
         for key, form in content.items()
         for value in _first(f"{path}, line {lines[str(key)]}, `{key}`", form, dimensions[str(key)])
     )
-    return Space(dimensions, path, lines, first)
+    return Space(dimensions, path, lines, (*_first_together(where, together, dimensions), *alone))
 
 
 def _example() -> str:
@@ -211,6 +220,23 @@ def _first(where: str, form: dict[str, Any], dimension: Dimension) -> list[Value
     for value in found:
         if value not in dimension:
             raise InputError(f"{where}: `{value}` under `{_FIRST}` is not among {dimension}.")
+    return found
+
+
+def _first_together(where: str, settings: Any, dimensions: Mapping[str, Dimension]) -> list[dict[str, Value]]:
+    """The settings of several options to try first."""
+    example = "a list of settings, such as `- {model.learning_rate: 0.1}`"
+    if not isinstance(settings, list) or not all(isinstance(one, dict) and one for one in settings):
+        raise InputError(f"{where} needs {example}, not `{settings}`.")
+    found = [{str(key): _number_if_it_is_one(value) for key, value in one.items()} for one in settings]
+    for key, value in (item for one in found for item in one.items()):
+        if key not in dimensions:
+            raise InputError(
+                f"{where}: `{key}` is not among the options that are varied: {', '.join(dimensions)}."
+                f"{nearest(key, dimensions)}"
+            )
+        if value not in dimensions[key]:
+            raise InputError(f"{where}: `{key}: {value}` is not among {dimensions[key]}.")
     return found
 
 

@@ -292,8 +292,8 @@ class Search:
         known = max(0, number - self.width + 1)
         first = lane.space.first
         if number <= len(first):
-            # The method as it is configured, and then with one option changed at a time.
-            parameters = {**lane.default, **dict([first[number - 1]] if number > 0 else [])}
+            # The method as it is configured, and then with the settings that its file names.
+            parameters = {**lane.default, **(first[number - 1] if number > 0 else {})}
         else:
             parameters = propose(
                 lane.space,

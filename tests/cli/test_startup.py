@@ -43,6 +43,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "configs --help",
             "benchmark --help",
             "compare --help",
+            "features --help",
             "tune --help",
         ),
         *(
@@ -56,6 +57,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "figure quantile --help",
             "figure nothing",
             "figure roc nothing",
+            "features --images x",
             "data --help",
             "data",
             "data --export x",

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from pauc_lightning import InputError
 from pauc_lightning.methods import CE, UPAUCI
-from pauc_lightning.methods.backbone import logits_of
 from pauc_lightning.models import MLPScorer, SmallCNN
+from pauc_lightning.models.backbone import logits_of
 
 
 class Returns(nn.Module):

@@ -52,9 +52,11 @@ MINIMAX: dict[str, Any] = {
     "m": 10.0,
     "iota_descent": 50.0,
     "iota_ascent": 50.0,
+    "adaptive": False,
     "closed_form_start": True,
     "constraint": "projection",
 }
+ANNEALED = {"learning_rate": 0.1, "schedule": "cosine", "gradient_clip_norm": 1.0}
 UPAUCI: dict[str, Any] = {**MINIMAX, "omega": 0.5, "weights": "closed_form", "c_step": 1.0}
 SETTINGS: dict[str, dict[str, Any]] = {
     "agd_sbcd": {
@@ -71,9 +73,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "auc_poly": {**SHARED, "gamma": 1.0, "unweighted_epochs": 20},
     "ce": SHARED,
     "ce_cosine": {**SHARED, "schedule": "cosine"},
-    "hard_ce": {**SHARED, "memory": 20.0},
+    "hard_ce": {**SHARED, **ANNEALED, "memory": 20.0},
     "mb": {**SHARED, "surrogate": "squared"},
-    "partial_auc": {**SHARED, "surrogate": "logistic", "score": None, "memory": 20.0},
+    "partial_auc": {**SHARED, **ANNEALED, "surrogate": "sigmoid", "score": None, "memory": 20.0},
     "pauci": {**MINIMAX, "kappa": 2.0, "omega": 0.0},
     "sopa": {
         **SHARED,

@@ -16,13 +16,21 @@ from pauc_lightning.region import Region
 
 def test_one_way_step_on_logits(tmp_path: Path) -> None:
     """β = .5 keeps the negative .3: e^{−gap} is (.4/.6)(.3/.7) = 2/7 and (.2/.8)(.3/.7) = 3/28."""
-    module = train(PartialAUC, tmp_path, max_fpr=0.5)
+    module = train(PartialAUC, tmp_path, max_fpr=0.5, surrogate="logistic")
     expected = (math.log(9 / 7) + math.log(31 / 28)) / 2
     assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx(expected)
     slope = -(2 / 9 * math.log(7 / 2) + 3 / 31 * math.log(28 / 3)) / 2
     assert step_of(module) == pytest.approx(slope, rel=1e-5)
     threshold = module.trainer.callback_metrics["train/threshold_at_max_fpr"]
     assert float(threshold) == pytest.approx((math.log(0.2 / 0.8) + math.log(0.3 / 0.7)) / 2, rel=1e-5)
+
+
+def test_the_default_is_the_sigmoid_of_the_gaps(tmp_path: Path) -> None:
+    """1/(1 + e^s) with the same gaps is 2/9 and 3/31, and its slope is −p(1 − p)."""
+    module = train(PartialAUC, tmp_path, max_fpr=0.5)
+    assert float(module.trainer.callback_metrics["train/loss"]) == pytest.approx((2 / 9 + 3 / 31) / 2)
+    slope = -(2 / 9 * 7 / 9 * math.log(7 / 2) + 3 / 31 * 28 / 31 * math.log(28 / 3)) / 2
+    assert step_of(module) == pytest.approx(slope, rel=1e-5)
 
 
 def test_two_way_step_on_scores(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -55,13 +56,13 @@ def problems() -> list[Problem]:
     return [Problem(seed) for seed in SEEDS]
 
 
-def train(problem: Problem, name: str, region: Region) -> tuple[nn.Linear, Tensor]:
+def train(problem: Problem, name: str, region: Region, **options: Any) -> tuple[nn.Linear, Tensor]:
     """A shipped method's objective and optimizer from the warm-up; the scorer and its scores."""
     scorer = copy.deepcopy(problem.scorer)
     shipped = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())["model"]
     settings = {**shipped.get("init_args", {}), "max_fpr": region.max_fpr, "min_tpr": region.min_tpr}
     method = getattr(methods, shipped["class_path"])(
-        backbone=scorer, prior=problem.data.prior, weight_decay=0.0, **settings
+        backbone=scorer, prior=problem.data.prior, weight_decay=0.0, **settings, **options
     )
     assert isinstance(method, MinimaxMethod)
     objective, optimizer = method.objective, method.configure_method_optimizer()
@@ -111,3 +112,11 @@ def test_within_three_thousandths_of_the_best(method: str, region: Region, probl
         assert problem.shortfall(scorer, region) < 0.003, f"seed {seed}"
         positive, negative = scores[problem.target == 1], scores[problem.target == 0]
         assert float(positive.mean() - negative.mean()) > 0.3, f"collapsed with seed {seed}"
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
+@pytest.mark.parametrize("method", ["pauci", "upauci"])
+def test_adaptive_steps_reach_it_as_well(method: str, region: Region, problems: list[Problem]) -> None:
+    for problem in problems[:2]:
+        scorer, _ = train(problem, method, region, adaptive=True, descent_lr=0.03, variable_lr=0.5)
+        assert problem.shortfall(scorer, region) < 0.003

@@ -36,7 +36,18 @@ def test_the_four_forms(tmp_path: Path) -> None:
 def test_values_to_try_first(tmp_path: Path) -> None:
     path = tmp_path / "m.search.yaml"
     path.write_text("model.a: {log: [1e-5, 1], first: [0.1, 1e-3]}\nmodel.d: {choice: [x, y], first: [y]}\n")
-    assert read_space(path).first == (("model.a", 0.1), ("model.a", 0.001), ("model.d", "y"))
+    assert read_space(path).first == ({"model.a": 0.1}, {"model.a": 0.001}, {"model.d": "y"})
+
+
+def test_settings_to_try_first_together_come_before_single_values(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "model.a: {log: [1e-5, 1], first: [0.1]}\nmodel.d: {choice: [x, y]}\n"
+        "first:\n  - {model.a: 1e-3, model.d: y}\n  - {model.d: x}\n"
+    )
+    space = read_space(path)
+    assert space.first == ({"model.a": 0.001, "model.d": "y"}, {"model.d": "x"}, {"model.a": 0.1})
+    assert list(space.dimensions) == ["model.a", "model.d"]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +55,10 @@ def test_values_to_try_first(tmp_path: Path) -> None:
     [
         ("model.omega: {linear: [0, 4], first: [5]}", "`5` under `first` is not among 0 to 4"),
         ("model.omega: {linear: [0, 4], first: 3}", "`first` needs a list"),
+        ("first: {model.weight_decay: 1e-4}", "needs a list of settings"),
+        ("first: [{}]", "needs a list of settings"),
+        ("first: [{model.weight_deacy: 1e-4}]", "Did you mean `model.weight_decay`?"),
+        ("first: [{model.weight_decay: 1}]", "`model.weight_decay: 1` is not among"),
         ("model.omega: {first: [3]}", "{log: [low, high]}"),
         ("omega: {linear: [0, 4]}", "model.<option>"),
         ("model.omega: [0, 4]", "{log: [low, high]}"),
@@ -77,6 +92,7 @@ def test_a_malformed_line_is_named(line: str, said: str, tmp_path: Path) -> None
     ("text", "said"),
     [
         ("", "varies nothing"),
+        ("first: [{model.omega: 3}]", "varies nothing"),
         ("model.a: {log: [1, 2]}\nmodel.a: {log: [1, 3]}\n", "lines 1 and 2"),
         ("model.a: {log: [1, 2}\n", "line 1"),
         ("- a\n- b\n", "not settings"),

@@ -144,8 +144,8 @@ def test_budgets_are_equal_and_the_best_can_be_trained_again_bit_for_bit(
         settings = yaml.safe_load(file.read_text())
         options = settings["model"]["init_args"]
         varied = {key: value for key, value in best.items() if key.startswith("model.") and value}
-        assert {key: str(options[key.removeprefix("model.")]) for key in varied} == {
-            key: value if value == "auto" else str(float(value)) for key, value in varied.items()
+        assert {key: options[key.removeprefix("model.")] for key in varied} == {
+            key: value if value == "auto" else json.loads(value) for key, value in varied.items()
         }
         assert options["warmup_epochs"] == 1
         assert settings["trainer"] == {"max_epochs": 3}
@@ -510,3 +510,13 @@ def test_values_under_first_are_tried_first_and_one_at_a_time() -> None:
     tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in rows]
     assert tried[:3] == [(0.01, 0.5), (0.1, 0.5), (0.01, 0.0)]
     assert tried[3] not in tried[:3]
+
+
+def test_settings_under_first_are_tried_together() -> None:
+    Path("configs/method/good.search.yaml").write_text(
+        "model.learning_rate: {log: [1e-5, 1]}\nmodel.momentum: {choice: [0.0, 0.5]}\n"
+        "first: [{model.learning_rate: 0.1, model.momentum: 0.0}, {model.learning_rate: 1.0}]\n"
+    )
+    search("--methods", "good", "--trials", 3)
+    tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in trials_of()]
+    assert tried == [(0.01, 0.5), (0.1, 0.0), (1.0, 0.5)]
