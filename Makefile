@@ -4,8 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
 PIP    := -m pip install --quiet --disable-pip-version-check
-# Only the tests that compare with LibAUC's losses need it; its own requirements are many and not needed.
-LIBAUC := --no-deps 'libauc==2.0.1'
+# Only tests and `pauc benchmark loss` compare with these libraries; their own requirements are many and not needed.
+PEERS  := --no-deps 'libauc==2.0.1' 'xcurve==1.1.0'
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
@@ -25,7 +25,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python $(PIP) -e '.[dev]'
-	$(BIN)/python $(PIP) $(LIBAUC)
+	$(BIN)/python $(PIP) $(PEERS)
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
@@ -41,7 +41,7 @@ $(LOWEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python $(PIP) uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[dev]'
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python $(LIBAUC)
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python $(PEERS)
 	@touch $@
 
 quickstart: $(VENV)/.installed  ## Train on the embedded digits, print the table, draw the ROC curve

@@ -25,6 +25,7 @@ FLOORS = (
         "experiments",
         "features",
         "report",
+        "figures",
         "tuning",
         "benchmarks",
         "data_command",

@@ -12,9 +12,18 @@ from pathlib import Path
 from pauc_lightning import benchmarks
 from pauc_lightning.cli.plain_parser import PlainParser
 
-# Every module of the package with a `main` is a benchmark; the first line of its docstring describes it.
+
+def _source(name: str) -> str:
+    return Path(benchmarks.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+
+
+# Every other module of the package with a `main` is a benchmark; the first line of its docstring describes it.
 NAMES = tuple(
-    sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "command")
+    sorted(
+        module.name
+        for module in pkgutil.iter_modules(benchmarks.__path__)
+        if module.name != "command" and "\ndef main(" in _source(module.name)
+    )
 )
 
 
@@ -42,5 +51,4 @@ def main(argv: Sequence[str]) -> None:
 
 def _description(name: str) -> str:
     """The first line of a benchmark's docstring, read from its file: importing them all takes seconds."""
-    source = Path(benchmarks.__path__[0], f"{name}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    return (ast.get_docstring(ast.parse(_source(name))) or "").partition("\n")[0]

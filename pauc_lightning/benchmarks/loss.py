@@ -1,196 +1,264 @@
-"""Time of the losses with their gradients beside binary cross-entropy's, and its growth with the batch."""
+"""Time of the losses beside cross-entropy's, by batch size, with the paper's times, LibAUC and XCurve."""
 
 from __future__ import annotations
 
-import math
+import random
 import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from tqdm import tqdm
 
+from pauc_lightning.arguments import check_integer, check_number
+from pauc_lightning.benchmarks.clock import now
+from pauc_lightning.benchmarks.contenders import REFERENCE, Contender, Loss, contenders, versions
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
-from pauc_lightning.files import complete_binary_file
-from pauc_lightning.objectives import (
-    HardCELoss,
-    MBLoss,
-    Objective,
-    PartialAUCLoss,
-    PAUCILoss,
-    SOPALoss,
-    UPAUCILoss,
+from pauc_lightning.experiments.paper import published_time
+from pauc_lightning.region import Region
+
+REGIONS = (Region(max_fpr=0.3), Region(max_fpr=0.5, min_tpr=0.5))
+"""The regions of the paper's two tables of times."""
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+LARGEST = {"none": None, "blocks": 2**14, "table": 2**12}
+"""The most positives for which a loss is timed, by the way it visits pairs: time and memory grow with the square."""
+_MISSING_MEANS = (
+    f"–: not timed, as it visits all pairs (above {LARGEST['blocks']} positives) or keeps them in memory (above "
+    f"{LARGEST['table']}), or not there."
 )
+_FEWEST = 3
+"""Timings of a slow loss."""
+_FAST = 5e-3
+"""Seconds below which a loss is evaluated twice in a row: the first evaluation finds the caches full of others."""
 
-Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""``(scores, target, index) -> loss``, each of the batch's length; some losses take logits instead of scores."""
+DESCRIPTION = """\
+Time the losses of one batch with n positives and n negatives, forward and with the gradient, without a network: the
+paper's two tables of times and larger batches, for every loss of this project, for LibAUC's (as shipped, and with its
+slow `sum` replaced) and XCurve's.
 
-REFERENCE = "binary cross-entropy"
-LOSSES: dict[str, Callable[[int], Loss]] = {
-    REFERENCE: lambda n: lambda scores, target, index: F.binary_cross_entropy(scores, target),
-    "binary cross-entropy, logits": lambda n: (
-        lambda scores, target, index: F.binary_cross_entropy_with_logits(scores, target)
-    ),
-    "PAUCI, one-way": lambda n: PAUCILoss(0.3, prior=0.5),
-    "PAUCI, two-way": lambda n: PAUCILoss(0.3, 0.7, prior=0.5),
-    "PAUCI, two-way, multipliers": lambda n: PAUCILoss(0.3, 0.7, prior=0.5, constraint="lagrangian"),
-    "UPAUCI, one-way": lambda n: UPAUCILoss(0.3, prior=0.5),
-    "UPAUCI, two-way": lambda n: UPAUCILoss(0.3, 0.7, prior=0.5),
-    "UPAUCI, two-way, multipliers": lambda n: UPAUCILoss(0.3, 0.7, prior=0.5, constraint="lagrangian"),
-    "UPAUCI, two-way, stored weights": lambda n: UPAUCILoss(
-        0.3, 0.7, prior=0.5, weights="ascent", train_size=n
-    ),
-    "hard cross-entropy": lambda n: HardCELoss(0.3),
-    "PartialAUC, squared": lambda n: PartialAUCLoss(0.3, surrogate="squared"),
-    "PartialAUC, exponential": lambda n: PartialAUCLoss(0.3, surrogate="exponential"),
-    "PartialAUC, hinge": lambda n: PartialAUCLoss(0.3, surrogate="hinge"),
-    "PartialAUC, squared hinge": lambda n: PartialAUCLoss(0.3, surrogate="squared_hinge"),
-    "PartialAUC, squared hinge, two-way": lambda n: PartialAUCLoss(0.3, 0.7, surrogate="squared_hinge"),
-    "PartialAUC, logistic": lambda n: PartialAUCLoss(0.3, surrogate="logistic"),
-    "PartialAUC, sigmoid": lambda n: PartialAUCLoss(0.3, surrogate="sigmoid"),
-    "MB": lambda n: MBLoss(0.3),
-    "SOPA": lambda n: SOPALoss(0.3, train_size=n),
-}
-"""The losses to time, by their names in the table; each takes the number of instances n."""
-QUADRATIC = {"PartialAUC, logistic", "PartialAUC, sigmoid", "MB", "SOPA"}
-"""Losses that visit all pairs; they are not timed above :data:`LARGEST_QUADRATIC` instances."""
-LARGEST_QUADRATIC = 2**14
+  pauc benchmark loss --out runs/timings      # five minutes on one core
+  pauc benchmark loss --sizes 64 2048 --seconds 0.1
+"""
 
 
-def measure(sizes: Sequence[int], repeats: int, device: torch.device) -> dict[str, list[float | None]]:
-    """Median seconds of loss and gradient, without the network: for every loss one value per batch size.
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one pass, in every repetition.
 
-    Half of the instances are positives, and the classes overlap. Losses and sizes take turns in every repeat, so that
-    other work on the machine disturbs all alike. None stands for a loss that is too slow at a size.
+    Args:
+        seconds: The repetitions.
     """
-    runs: list[tuple[str, Loss, tuple[Tensor, Tensor, Tensor], list[float]]] = []
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median, which disturbances hardly change."""
+        return statistics.median(self.seconds)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The ends of the middle half."""
+        low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
+        return low, high
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The times of one loss at one size.
+
+    Args:
+        contender: The loss.
+        region: The region.
+        n: Positives in the batch, and as many negatives.
+        forward: The loss alone, as the paper times it; the graph for the gradient is recorded.
+        both: The loss and its gradient.
+    """
+
+    contender: Contender
+    region: Region
+    n: int
+    forward: Times
+    both: Times
+
+
+@dataclass
+class _Entry:
+    """A loss with its batch, and the times so far."""
+
+    contender: Contender
+    loss: Loss
+    batch: tuple[Tensor, Tensor, Tensor]
+    forward: list[float]
+    both: list[float]
+
+    def take(self) -> None:
+        """Evaluate and keep the times; a fast loss is evaluated before, as if it were repeated without others."""
+        if not self.both or self.both[-1] < _FAST:
+            self._evaluate()
+        forward, both = self._evaluate()
+        self.forward.append(forward)
+        self.both.append(both)
+
+    def _evaluate(self) -> tuple[float, float]:
+        """The seconds of the loss, and with its gradient; old gradients are freed first, as after a step."""
+        device = self.batch[0].device
+        self.batch[0].grad = None
+        if isinstance(self.loss, torch.nn.Module):
+            self.loss.zero_grad()
+        start = now(device)
+        value = self.loss(*self.batch)
+        middle = now(device)
+        torch.autograd.backward(value)
+        return middle - start, now(device) - start
+
+
+def measure(
+    region: Region, n: int, device: torch.device, seconds: float, repeats: int
+) -> Iterator[Measurement]:
+    """Time all losses at one size.
+
+    They take turns, in another order each time, so that other work on the machine disturbs all alike.
+
+    Args:
+        region: The region.
+        n: Positives in the batch, and as many negatives; the classes overlap.
+        device: Where to compute.
+        seconds: Time for each loss; slow ones are repeated three times.
+        repeats: The most repetitions of a loss.
+    """
+    entries = list(_entries(region, n, device))
+    waiting, order = entries, random.Random(0)
+    with tqdm(total=len(entries), desc=f"{region.title}, n = {n}", unit="loss", leave=False) as bar:
+        while waiting:
+            for entry in order.sample(waiting, len(waiting)):
+                entry.take()
+            left = [entry for entry in waiting if not _is_done(entry, seconds, repeats)]
+            bar.update(len(waiting) - len(left))
+            waiting = left
+    for entry in entries:
+        yield Measurement(entry.contender, region, n, Times(tuple(entry.forward)), Times(tuple(entry.both)))
+
+
+def _is_done(entry: _Entry, seconds: float, repeats: int) -> bool:
+    done = len(entry.both)
+    return done >= min(repeats, _FEWEST) and (done >= repeats or sum(entry.both) >= seconds)
+
+
+def _entries(region: Region, n: int, device: torch.device) -> Iterator[_Entry]:
     generator = torch.Generator().manual_seed(0)
-    medians: dict[str, list[float | None]] = {name: [] for name in LOSSES}
-    for n in sizes:
-        index = torch.randperm(n, generator=generator).to(device)
-        target = (index < n // 2).float()
-        logits = (torch.randn(n, generator=generator).to(device) + target).requires_grad_()
-        scores = logits.detach().sigmoid().requires_grad_()
-        for name, make in LOSSES.items():
-            if name in QUADRATIC and n > LARGEST_QUADRATIC:
-                continue
-            loss = make(n)
-            if isinstance(loss, Objective):
-                loss.to(device)
-            takes_logits = loss.takes == "logits" if isinstance(loss, Objective) else "logits" in name
-            runs.append((name, loss, (logits if takes_logits else scores, target, index), []))
-    warm_up = 1 + repeats // 10
-    for repeat in tqdm(range(warm_up + repeats), desc="timing", unit="repeat", leave=False):
-        for _, loss, batch, seconds in runs:
-            elapsed = _time(loss, batch)
-            if repeat >= warm_up:
-                seconds.append(elapsed)
-    for name, _, _, seconds in runs:
-        medians[name].append(statistics.median(seconds))
-    return {name: [*times, *[None] * (len(sizes) - len(times))] for name, times in medians.items()}
+    index = torch.randperm(2 * n, generator=generator)
+    target = (index < n).float()
+    logits = torch.randn(2 * n, generator=generator) + target
+    index, target, logits = index.to(device), target.to(device), logits.to(device)
+    for contender in contenders(region, device):
+        largest = LARGEST[contender.pairs]
+        if largest is None or n <= largest:
+            loss = contender.make(2 * n)
+            inputs = logits if getattr(loss, "takes", "scores") == "logits" else logits.sigmoid()
+            batch = (inputs.clone().requires_grad_(), target, index)
+            yield _Entry(contender, loss, batch, [], [])
 
 
-def _time(loss: Loss, batch: tuple[Tensor, Tensor, Tensor]) -> float:
-    """Seconds of one evaluation with gradient; old gradients are freed first, as after a step.
-
-    On a CPU they are CPU time, so that other work on the machine does not count.
-    """
-    batch[0].grad = None
-    if isinstance(loss, torch.nn.Module):
-        loss.zero_grad()
-    start = _now(batch[0].device)
-    torch.autograd.backward(loss(*batch))
-    return _now(batch[0].device) - start
-
-
-def _now(device: torch.device) -> float:
-    if device.type == "cpu":
-        return time.process_time()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
+def csv_rows(measurements: Sequence[Measurement]) -> Iterator[dict[str, object]]:
+    """Yield a row for each loss, region, size and pass, with the paper's time beside a forward pass."""
+    reference = {
+        (found.region, found.n): found for found in measurements if found.contender.name == REFERENCE
+    }
+    for found in measurements:
+        paper = published_time(found.contender.method, found.region, found.n, found.n)
+        beside = reference[found.region, found.n]
+        for name, times, other in (
+            ("forward", found.forward, beside.forward),
+            ("forward and backward", found.both, beside.both),
+        ):
+            low, high = times.quartiles
+            yield {
+                "max_fpr": found.region.max_fpr,
+                "min_tpr": found.region.min_tpr,
+                "loss": found.contender.name,
+                "library": found.contender.library,
+                "n": found.n,
+                "pass": name,
+                "median_ms": times.median * 1e3,
+                "quartile_low_ms": low * 1e3,
+                "quartile_high_ms": high * 1e3,
+                "repetitions": len(times.seconds),
+                "ratio_to_ce": times.median / other.median,
+                "paper_ms": paper.milliseconds if paper is not None and name == "forward" else "",
+            }
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the time of loss and gradient at n₊ = n₋, its ratio to cross-entropy's, and its growth with n."""
-    parser = PlainParser(prog="pauc benchmark loss", description=main.__doc__)
-    parser.add_argument(
-        "--batch", type=int, default=4096, help="instances of the first table (default %(default)s)"
-    )
-    parser.add_argument(
-        "--smallest", type=int, default=2**12, help="smallest batch of the second (%(default)s)"
-    )
-    parser.add_argument("--largest", type=int, default=2**18, help="its largest batch (%(default)s)")
-    parser.add_argument(
-        "--repeats", type=int, default=200, help="timings per entry; the median counts (%(default)s)"
-    )
-    parser.add_argument("--threads", type=int, default=1, help="threads of torch (%(default)s)")
-    parser.add_argument("--device", default="cpu", help="where to compute (%(default)s)")
-    parser.add_argument(
-        "--figure", type=Path, help="where to save the second table as a figure (PNG); not saved by default"
-    )
+    """Measure, and print the tables; with ``--out`` also save them with the figure and all values."""
+    parser = PlainParser(prog="pauc benchmark loss", description=DESCRIPTION)
+    add = parser.add_argument
+    add("--sizes", type=int, nargs="+", default=list(SIZES), help="positives per batch, as many negatives")
+    add("--seconds", type=float, default=0.25, help="time for each loss, region and size")
+    add("--repeats", type=int, default=200, help="the most timings per entry; the median counts")
+    add("--threads", type=int, default=1, help="threads of torch")
+    add("--device", default="cpu", help="where to compute")
+    add("--out", type=Path, help="directory for the figure, the tables and all values; not saved by default")
     arguments = parser.parse_args(argv)
-    if not 2 <= arguments.smallest < arguments.largest or arguments.batch < 2 or arguments.repeats < 1:
-        raise InputError(
-            "`--batch` and `--smallest` must be at least 2, `--largest` larger than `--smallest` and `--repeats` "
-            f"at least 1, got {arguments.batch}, {arguments.smallest}, {arguments.largest}, {arguments.repeats}."
-        )
-    if arguments.figure is not None and arguments.figure.suffix != ".png":
-        raise InputError(
-            f"`--figure` must be the name of a PNG file, got {arguments.figure}: end it in .png."
-        )
-    device = torch.device(arguments.device)
+    for size in arguments.sizes:
+        check_integer("--sizes", size, at_least=2)
+    check_number("--seconds", arguments.seconds, at_least=0)
+    check_integer("--repeats", arguments.repeats, at_least=2, hint="a median and its quartiles need some")
+    check_integer("--threads", arguments.threads, at_least=1)
+    sizes = sorted(set(arguments.sizes))
+    device = _device(arguments.device)
     threads = torch.get_num_threads()
     torch.set_num_threads(arguments.threads)
     try:
-        at_batch = measure([arguments.batch], arguments.repeats, device)
-        quadruplings = int(math.log(arguments.largest / arguments.smallest, 4) + 1e-9)
-        sizes = [arguments.largest // 4**i for i in reversed(range(max(1, quadruplings) + 1))]
-        by_size = measure(sizes, max(1, arguments.repeats // 8), device)
+        measurements = [
+            found
+            for region in REGIONS
+            for n in sizes
+            for found in measure(region, n, device, arguments.seconds, arguments.repeats)
+        ]
     finally:
         torch.set_num_threads(threads)
+    from pauc_lightning.benchmarks.loss_tables import tables
 
-    width = max(map(len, LOSSES))
-    print(
-        f"Loss and gradient at {arguments.batch} instances, half of them positive ({device}), in microseconds"
+    text = f"{tables(measurements)}\n\n{_conditions(device, arguments.threads)}"
+    print(text)
+    if arguments.out is not None:
+        _save(arguments.out, text, measurements)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"`--device {name}` cannot be used: {reason}") from None
+
+
+def _conditions(device: torch.device, threads: int) -> str:
+    clock = "Processor time" if device.type == "cpu" else "Time"
+    return (
+        f"{clock} on {device} with {threads} thread{'s' if threads > 1 else ''}; {versions()}\n"
+        "LibAUC, patched: with torch's sum in place of Python's, which adds the elements of a tensor one by one.\n"
+        f"{_MISSING_MEANS}"
     )
-    _print_ratios(width, {name: times[0] for name, times in at_batch.items()})
-    print("\nGrowth with the batch, in microseconds; linear is an exponent of 1")
-    print(f"{'instances':{width}}" + "".join(f"  {n:>8}" for n in sizes) + "  exponent")
-    for name, times in by_size.items():
-        known = [(n, t) for n, t in zip(sizes, times, strict=True) if t is not None]
-        exponent = _exponent(known)
-        cells = "".join(f"  {'–' if t is None else f'{t * 1e6:.1f}':>8}" for t in times)
-        print(f"{name:{width}}{cells}  {'–' if exponent is None else f'{exponent:.2f}':>8}")
-    print(f"\nAt {sizes[-1]} instances, in microseconds")
-    _print_ratios(width, {name: times[-1] for name, times in by_size.items()})
-    if arguments.figure is not None:
-        from pauc_lightning.plotting import plot_timing  # matplotlib takes a second to load
-
-        with complete_binary_file(arguments.figure) as file:
-            plot_timing(sizes, by_size).savefig(file, format="png", dpi=150)
-        print(f"\nFigure: {arguments.figure}")
 
 
-def _print_ratios(width: int, seconds: dict[str, float | None]) -> None:
-    reference = seconds[REFERENCE]
-    assert reference is not None
-    print(f"{'':{width}}  {'median':>8}  {'ratio':>6}")
-    for name, time_ in seconds.items():
-        if time_ is not None:
-            print(f"{name:{width}}  {time_ * 1e6:8.1f}  {time_ / reference:6.2f}")
+def _save(folder: Path, text: str, measurements: Sequence[Measurement]) -> None:
+    from pauc_lightning.figures.output import save_figure
+    from pauc_lightning.files import write_text
+    from pauc_lightning.plotting import plot_timing  # matplotlib takes a second to load
 
-
-def _exponent(points: Sequence[tuple[int, float]]) -> float | None:
-    """The slope between the first and the last point on logarithmic axes; None for a single point."""
-    if len(points) < 2:
-        return None
-    (n_first, first), (n_last, last) = points[0], points[-1]
-    return math.log(last / first) / math.log(n_last / n_first)
+    panels: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    for found in measurements:
+        if found.contender.is_drawn:
+            lines = panels.setdefault(found.region.title, {})
+            lines.setdefault(found.contender.name, []).append((found.n, found.both.median))
+    files = save_figure(folder, "loss", plot_timing(panels), list(csv_rows(measurements)))
+    write_text(folder / "loss.txt", f"{text}\n")
+    print(f"\nSaved: {', '.join(map(str, [folder / 'loss.txt', *files]))}")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,26 @@
-"""Time of a training step, backbone included: `pauc fit` beside a plain loop, and ASGDA beside SGD.
+"""Time of a training step, backbone included: every method beside cross-entropy, `pauc fit` beside a plain loop.
 
-For a small network (an MLP) and a large one (ResNet-18), a step of `pauc fit` is timed beside the same step in a plain
+For an MLP, a small convolutional network and ResNet-18, a step of `pauc fit` is timed beside the same step in a plain
 loop over tensors in memory, in turns within one run, so that other work on the machine disturbs both alike. On a CPU,
 CPU time is measured; on an accelerator, the time that passes.
 
 The plain loop draws a batch, clears the gradients, evaluates, clips where the method clips, and steps. `pauc fit` does
 the same through Lightning's Trainer with the callbacks, checks and logs of every run (one log in ten steps), without
 the progress bar and the figures. "empty" is Lightning alone: a module whose step is the plain step for
-cross-entropy. "loading" is the share of the step that is spent on fetching its batch.
+cross-entropy. "loading" is the share of the step that is spent on fetching its batch. "to CE" compares the plain loops.
 
-ASGDA evaluates the gradient twice per step ("rho < 1"), or once where its estimators keep nothing of the past
-("rho = 1", the methods' default).
+PAUCI and UPAUCI are trained by ASGDA, which evaluates the gradient twice per step ("two gradients"), or once where its
+estimators keep nothing of the past, the methods' default. All other methods step by SGD, AGD-SBCD by its own optimizer.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import logging
 import statistics
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,23 +35,51 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 from tqdm import tqdm
 
+from pauc_lightning.benchmarks import clock
 from pauc_lightning.callbacks import CollapseMonitor, GracefulStop, PreprocessingKeeper
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.data import LongTailDataModule
 from pauc_lightning.data.source import Source
 from pauc_lightning.errors import InputError
 from pauc_lightning.loggers import RunLogger
-from pauc_lightning.methods import CE, UPAUCI, PartialAUCModule
-from pauc_lightning.models import MLPScorer, ResNet18
+from pauc_lightning.methods import (
+    AGDSBCD,
+    AUCM,
+    CE,
+    MB,
+    PAUCI,
+    SOPA,
+    SOPAS,
+    UPAUCI,
+    AUCExp,
+    AUCPoly,
+    HardCE,
+    PartialAUC,
+    PartialAUCModule,
+)
+from pauc_lightning.models import MLPScorer, ResNet18, SmallCNN
+from pauc_lightning.objectives import UPAUCILoss
 
+NETWORKS = ("mlp", "small", "resnet18")
 LOG_INTERVAL = 10
 """Steps between two logs of `pauc fit`, and the length of the blocks whose median counts."""
-_TWICE: dict[str, Any] = {"iota_descent": 0.5, "iota_ascent": 0.5}
+REFERENCE = "CE"
 METHODS: dict[str, Callable[..., LightningModule]] = {
-    "CE, SGD, empty": lambda **settings: _Empty(settings["backbone"]),
-    "CE, SGD": CE,
-    "UPAUCI, ASGDA, rho = 1": UPAUCI,
-    "UPAUCI, ASGDA, rho < 1": lambda **settings: UPAUCI(**settings, **_TWICE),
+    "CE, empty": lambda **settings: _Empty(settings["backbone"]),
+    REFERENCE: CE,
+    "HardCE": HardCE,
+    "PartialAUC": PartialAUC,
+    "AUC-M": AUCM,
+    "AUC-poly": AUCPoly,
+    "AUC-exp": AUCExp,
+    "MB": MB,
+    "SOPA": SOPA,
+    "SOPA-S": SOPAS,
+    "AGD-SBCD": AGDSBCD,
+    "PAUCI": PAUCI,
+    "UPAUCI": UPAUCI,
+    "UPAUCI, stored c": lambda **settings: UPAUCI(**settings, weights="ascent"),
+    "UPAUCI, two gradients": lambda **settings: UPAUCI(**settings, iota_descent=0.5, iota_ascent=0.5),
 }
 """The steps that are timed."""
 
@@ -121,14 +149,14 @@ def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Ca
     network = module.backbone
     assert isinstance(network, nn.Module)
     parameters = list(network.parameters())
-    optimizer, loss_of, clip_norm = _sgd(network), _cross_entropy, None
-    if isinstance(module, UPAUCI):
-        objective = module.objective
+    if isinstance(module, PartialAUCModule):
         optimizer, clip_norm = module.configure_method_optimizer(), module.gradient_clip_norm
+        loss_of = _loss_of(module)
+    else:
+        optimizer, clip_norm = _sgd(network), None
 
-        def loss_of(logits: Tensor, target: Tensor) -> Tensor:
-            loss: Tensor = objective(logits.sigmoid(), target)
-            return loss
+        def loss_of(logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
+            return _cross_entropy(logits, target)
 
     def step() -> None:
         rows = torch.randint(len(x), (batch,), device=x.device)
@@ -136,7 +164,7 @@ def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Ca
 
         def closure() -> float:
             optimizer.zero_grad()
-            loss = loss_of(network(inputs).squeeze(1), labels)
+            loss = loss_of(network(inputs).squeeze(1), labels, rows)
             loss.backward()
             if clip_norm is not None:
                 nn.utils.clip_grad_norm_(parameters, clip_norm)
@@ -145,6 +173,21 @@ def _plain_step(module: LightningModule, x: Tensor, y: Tensor, batch: int) -> Ca
         optimizer.step(closure)
 
     return step
+
+
+def _loss_of(module: PartialAUCModule) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """The method's loss of logits, labels and indices, as one would write it by hand."""
+    objective = module.objective
+    stored = objective if isinstance(objective, UPAUCILoss) and objective.needs_index else None
+
+    def loss_of(logits: Tensor, target: Tensor, index: Tensor) -> Tensor:
+        scores = logits if objective.takes == "logits" else logits.sigmoid()
+        if stored is not None:
+            stored.ascend_(scores.detach(), target, index)
+        loss: Tensor = objective(scores, target, index if objective.needs_index else None)
+        return loss
+
+    return loss_of
 
 
 class _Stopwatch(Callback):
@@ -184,17 +227,18 @@ def measure(
     """
 
     def module() -> LightningModule:
-        settings = {"warmup_epochs": 0, "prior": data.prior, "input_shape": data.input_shape}
+        settings = {
+            "warmup_epochs": 0,
+            "prior": data.prior,
+            "input_shape": data.input_shape,
+            "train_size": data.train_size,
+        }
         backbone = network()
         backbone(torch.zeros(2, *data.input_shape))  # lets lazy layers take their sizes
         return METHODS[name](backbone=backbone, **settings)
 
     def now() -> float:
-        if device.type == "cpu":
-            return time.process_time()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        return time.perf_counter()
+        return clock.now(device)
 
     part = data.dataset("train")
     rows = part.batch(torch.arange(len(part)))
@@ -256,47 +300,80 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+@dataclass(frozen=True)
+class _Table:
+    """The table of one network.
+
+    Args:
+        title: Its title.
+        network: Makes the network.
+        data: The data.
+        steps: How many steps to time.
+    """
+
+    title: str
+    network: Callable[[], nn.Module]
+    data: _RandomData
+    steps: int
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = PlainParser(prog="pauc benchmark step", description=__doc__)
-    parser.add_argument("--batch", type=int, default=128, help="images per batch of ResNet-18")
-    parser.add_argument("--size", type=int, default=32, help="height and width of the images")
-    parser.add_argument("--mlp_batch", type=int, default=512, help="samples per batch of the MLP")
-    parser.add_argument(
-        "--steps", type=int, default=20, help="steps of ResNet-18; the MLP takes twenty times as many"
+    add = parser.add_argument
+    add("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS, help="the networks")
+    add("--batch", type=int, default=128, help="images per batch")
+    add("--size", type=int, default=32, help="height and width of the images")
+    add("--mlp_batch", type=int, default=512, help="samples per batch of the MLP")
+    add(
+        "--steps",
+        type=int,
+        default=10,
+        help="steps of ResNet-18; the small network takes four times, the MLP twenty",
     )
-    parser.add_argument("--device", default="cpu", help="where to compute")
+    add("--device", default="cpu", help="where to compute")
+    add("--threads", type=int, default=1, help="threads of torch")
     arguments = parser.parse_args(argv)
-    for name in ("batch", "size", "mlp_batch", "steps"):
+    for name in ("batch", "size", "mlp_batch", "steps", "threads"):
         if getattr(arguments, name) < 1:
             raise InputError(f"`--{name}={getattr(arguments, name)}` must be at least 1.")
     device = torch.device(arguments.device)
-    mlp_data = _RandomData((64,), arguments.mlp_batch, n_batches=20)
-    images = _RandomData((3, arguments.size, arguments.size), arguments.batch, n_batches=4)
-    tables: list[tuple[str, Callable[[], nn.Module], _RandomData, int]] = [
-        (f"MLP, batches of {arguments.mlp_batch}", MLPScorer, mlp_data, 20 * arguments.steps),
-        (
-            f"ResNet-18, batches of {arguments.batch} images of {arguments.size}x{arguments.size}",
-            ResNet18,
-            images,
-            arguments.steps,
-        ),
-    ]
-    total = sum((steps + LOG_INTERVAL + 1) * len(METHODS) for *_, steps in tables)
-    with tqdm(total=total, desc="timing", unit="step", leave=False) as bar:
-        timings = [
-            {name: measure(name, network, data, steps, device, bar) for name in METHODS}
-            for _, network, data, steps in tables
-        ]
-    for (title, *_), timing in zip(tables, timings, strict=True):
-        print(report(title, timing), end="\n\n")
+    tables = [_table(name, arguments) for name in dict.fromkeys(arguments.networks)]
+    total = sum((table.steps + LOG_INTERVAL + 1) * len(METHODS) for table in tables)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(arguments.threads)
+    try:
+        with tqdm(total=total, desc="timing", unit="step", leave=False) as bar:
+            for table in tables:
+                timings = {
+                    name: measure(name, table.network, table.data, table.steps, device, bar)
+                    for name in METHODS
+                }
+                bar.clear()
+                print(report(table.title, timings), end="\n\n", flush=True)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _table(name: str, arguments: argparse.Namespace) -> _Table:
+    batch, size, steps = arguments.batch, arguments.size, arguments.steps
+    if name == "mlp":
+        rows = arguments.mlp_batch
+        return _Table(
+            f"MLP, batches of {rows}", MLPScorer, _RandomData((64,), rows, n_batches=20), 20 * steps
+        )
+    images = _RandomData((3, size, size), batch, n_batches=4)
+    title = f"batches of {batch} images of {size}x{size}"
+    if name == "small":
+        return _Table(f"SmallCNN, {title}", SmallCNN, images, 4 * steps)
+    return _Table(f"ResNet-18, {title}", ResNet18, images, steps)
 
 
 def report(title: str, timings: dict[str, Timing]) -> str:
     """The table of one network."""
     lines = [f"A training step of {title}"]
-    lines.append(f"{'':24}{'plain ms':>9}{'to SGD':>8}{'fit ms':>9}{'to plain':>10}{'loading':>9}")
-    reference, _ = timings["CE, SGD"].medians()
+    lines.append(f"{'':24}{'plain ms':>9}{'to CE':>8}{'fit ms':>9}{'to plain':>10}{'loading':>9}")
+    reference, _ = timings[REFERENCE].medians()
     for name, timing in timings.items():
         plain, fit = timing.medians()
         lines.append(

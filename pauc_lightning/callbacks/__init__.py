@@ -4,7 +4,7 @@
   ``interruption`` (Ctrl-C and SIGTERM).
 - Its progress: ``progress`` (the live line), ``collapse`` (warnings).
 - Its results: ``figures`` and ``histograms`` with ``evaluation_scores`` and ``boards``, ``score_files``,
-  ``decision_thresholds``, ``calibration``, ``predictions``.
+  ``decision_thresholds``, ``calibration``, ``predictions``, ``training_curve``.
 """
 
 from pauc_lightning.callbacks.calibration import CalibrationKeeper
@@ -19,6 +19,7 @@ from pauc_lightning.callbacks.predictions import PredictionWriter
 from pauc_lightning.callbacks.preprocessing import PreprocessingKeeper
 from pauc_lightning.callbacks.score_files import ScoreFiles
 from pauc_lightning.callbacks.start_validation import StartValidation
+from pauc_lightning.callbacks.training_curve import TrainingCurve
 
 __all__ = [
     "CalibrationKeeper",
@@ -34,4 +35,5 @@ __all__ = [
     "ScoreFiles",
     "ScoreHistograms",
     "StartValidation",
+    "TrainingCurve",
 ]

@@ -91,6 +91,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.experiments import compare
 
         compare.main(options, run_pauc=main)
+    elif command == "figure":
+        from pauc_lightning.figures import command as figure_command
+
+        figure_command.main(options, run_pauc=main)
     elif command == "tune":
         from pauc_lightning.tuning import command as tune_command
 

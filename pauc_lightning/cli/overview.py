@@ -27,6 +27,7 @@ GROUPS = {
     "Look around": {
         "configs": "list the config files that -c finds by name",
         "data": "show the parts and classes of a data set",
+        "figure": "draw a figure of the paper from runs, with its data",
         "benchmark": "measure the project's claims on this machine",
     },
 }
@@ -42,6 +43,7 @@ pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
 pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
 pauc tune -c digits --methods ce upauci --trials 20
 pauc advise -c digits --region 0.1 --minutes 5
+pauc figure roc runs/compare
 pauc features --images photos --network resnet50 --output features.parquet
 pauc report runs/DigitsLT-CE/version_0 runs/DigitsLT-UPAUCI/version_0
 """

@@ -53,13 +53,17 @@ class _Batches(NamedTuple):
 
 
 @torch.no_grad()
-def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
+def score_training_set(module: PartialAUCModule, is_start: bool = True) -> TrainingScores | None:
     """Score the training set in evaluation mode, each process its part.
 
     The samples come from the data module's ``scoring_dataloader(share)``. With a data module that has none, or with
     a plain DataLoader, the training data set is read a second time, in order: augmentation in the data set itself
     remains, while augmentation in transfer hooks is left out if they look at ``trainer.training``. With
     ``limit_train_batches``, the same share of the samples is scored that an epoch trains on.
+
+    Args:
+        module: The method, whose trainer is fitting.
+        is_start: Whether the objective starts from these scores, which is said.
 
     Returns:
         The logits of all processes' samples; None if the data cannot be read twice, or if the share has one class only.
@@ -68,11 +72,13 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
     share = _share(trainer)
     batches = _batches(trainer, share)
     if batches is None:
-        rank_zero_info(
-            "The training data cannot be read twice: the objective keeps its default initialisation."
-        )
+        if is_start:
+            rank_zero_info(
+                "The training data cannot be read twice: the objective keeps its default initialisation."
+            )
         return None
-    rank_zero_info("Scoring the training set to initialise the objective's variables in closed form ...")
+    if is_start:
+        rank_zero_info("Scoring the training set to initialise the objective's variables in closed form ...")
     distributed.share_buffers(module.backbone)
     empty = next(module.backbone.parameters()).detach().new_empty(0)
     parts = [(at_least_float32(empty), empty.long(), empty.long())]  # a process may have no sample
@@ -89,10 +95,11 @@ def score_training_set(module: PartialAUCModule) -> TrainingScores | None:
             n_done += len(logits)
     logits, target, index = (distributed.gather(torch.cat(column)) for column in zip(*parts, strict=True))
     if share < 1 and not 0 < int((target == 1).sum()) < len(target):
-        rank_zero_info(
-            "The share of the training set that `limit_train_batches` leaves has one class only: the objective keeps "
-            "its default initialisation."
-        )
+        if is_start:
+            rank_zero_info(
+                "The share of the training set that `limit_train_batches` leaves has one class only: the objective "
+                "keeps its default initialisation."
+            )
         return None
     return TrainingScores(logits, target, index)
 

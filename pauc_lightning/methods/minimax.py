@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from pauc_lightning.arguments import check_flag, check_number
 from pauc_lightning.data.sample import Sample
+from pauc_lightning.errors import InputError
 from pauc_lightning.methods.base import PartialAUCModule
 from pauc_lightning.methods.defaults import default_of
 from pauc_lightning.methods.schedule import Schedule
@@ -46,6 +47,9 @@ class MinimaxMethod(PartialAUCModule):
         iota_ascent: How fast the estimators of the ascent gradients forget; the paper's iota_2.
         closed_form_start: Whether a, b, gamma, s and s' (and stored weights) start at their optimum for the
             scores after the warm-up, rather than at fixed values.
+        initial: These fixed values where they differ from the loss's defaults, such as {a: 0.5, s_neg: 1}; the names
+            are a, b, gamma, s_neg (the paper's s') and s_pos (s; two-way), and c for stored weights. Needs
+            ``closed_form_start: false``.
         schedule: "constant", or "cosine": the step sizes fall from their full size to zero, once over the warm-up and
             once over the method.
         kwargs: See the arguments shared by all methods.
@@ -67,6 +71,7 @@ class MinimaxMethod(PartialAUCModule):
         iota_descent: float = default_of(ASGDA, "iota_descent"),
         iota_ascent: float = default_of(ASGDA, "iota_ascent"),
         closed_form_start: bool = True,
+        initial: dict[str, float] | None = None,
         schedule: Schedule = "cosine",
         **kwargs: Any,
     ) -> None:
@@ -84,6 +89,11 @@ class MinimaxMethod(PartialAUCModule):
             check_number(name, value, above=0)
         check_flag("closed_form_start", closed_form_start)
         check_flag("adaptive", adaptive)
+        if initial and closed_form_start:
+            raise InputError(
+                f"`initial={initial}` has no effect with `closed_form_start`, which computes all of them: add "
+                "`closed_form_start: false`."
+            )
         self.step_gauge = StepGauge(relative_step) if isinstance(descent_lr, str) else None
         self.descent_lr = 0.0 if isinstance(descent_lr, str) else descent_lr
         if variable_lr is None:
@@ -96,6 +106,21 @@ class MinimaxMethod(PartialAUCModule):
         self.iota_descent = iota_descent
         self.iota_ascent = iota_ascent
         self.closed_form_start = closed_form_start
+        self._initial = dict(initial or {})
+
+    def initial_values(self, *more: str) -> dict[str, float]:
+        """Return the initial values of the objective's variables that were given; a name that it lacks is refused.
+
+        Args:
+            more: Names of variables besides those that PAUCI and UPAUCI have in common.
+        """
+        known = ("a", "b", "gamma", "s_neg", "s_pos", *more)
+        for name in self._initial:
+            if name not in known:
+                raise InputError(
+                    f"`initial={self._initial}`: {name} is not a variable here. Name some of {', '.join(known)}."
+                )
+        return self._initial
 
     def configure_method_optimizer(self) -> Optimizer:
         """ASGDA on the backbone and the objective's variables; only the backbone decays."""

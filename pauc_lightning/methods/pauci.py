@@ -40,4 +40,5 @@ class PAUCI(MinimaxMethod):
             kappa=kappa,
             omega=omega,
             constraint=constraint,
+            **self.initial_values(),
         )

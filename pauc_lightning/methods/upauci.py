@@ -49,6 +49,7 @@ class UPAUCI(MinimaxMethod):
             constraint=constraint,
             weights=weights,
             c_step=c_step,
+            **self.initial_values(*(["c"] if weights == "ascent" else [])),
         )
 
     def before_loss(self, scores: Tensor, target: Tensor, index: Tensor | None) -> None:

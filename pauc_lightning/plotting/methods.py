@@ -88,14 +88,14 @@ def _draw_methods(
 
 
 def _draw_method(ax: Axes, label: str, of_method: MethodCurves, region: Region, style: int) -> None:
-    fpr, tpr = _on_common_rates(of_method.curves, region)
+    fpr, tpr = on_common_rates(of_method.curves, region)
     look = line_style(style)
     ax.plot(fpr, tpr.mean(0), linewidth=1.6, label=label, zorder=3, **look)
     if len(tpr) > 1:
         ax.fill_between(fpr, tpr.min(0), tpr.max(0), color=look["color"], alpha=0.15, linewidth=0, zorder=2.5)
 
 
-def _on_common_rates(
+def on_common_rates(
     curves: Sequence[RocCurve], region: Region
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return common false-positive rates, finer in the region, and the true-positive rates, shape (curves, rates)."""

@@ -16,12 +16,14 @@ from pauc_lightning.cli.command_help import PAGES
 from pauc_lightning.cli.options import Option, with_underscores
 from pauc_lightning.cli.overview import COMMANDS
 from pauc_lightning.data import LongTailDataModule
+from pauc_lightning.figures.command import FIGURES
 from pauc_lightning.methods import UPAUCI, PartialAUCModule
 
 FEW_SCREENS = 110
 HELP = [
     *([command] for command in COMMANDS),
     *(["benchmark", name] for name in NAMES),
+    *(["figure", name] for name in FIGURES),
 ]
 
 

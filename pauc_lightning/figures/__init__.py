@@ -1,0 +1,1 @@
+"""``pauc figure``: the paper's figures, drawn from runs. One module per figure."""
