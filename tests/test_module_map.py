@@ -16,7 +16,7 @@ FLOORS = (
     ("metrics.functional", "loggers", "run_files"),
     ("metrics", "plotting", "objectives", "data", "models"),
     ("optim",),
-    ("methods",),
+    ("methods", "sklearn"),
     ("callbacks",),
     ("advice", "cli", "experiments", "tuning", "benchmarks", "data_command", "__main__"),
 )
