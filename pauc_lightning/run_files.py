@@ -62,6 +62,14 @@ class SavedScores:
         """The number of samples."""
         return len(self.score)
 
+    def is_of_the_same_samples_as(self, other: SavedScores) -> bool:
+        """Whether two models scored the same samples, in the same order."""
+        if not np.array_equal(self.label, other.label):
+            return False
+        if self.index is None or other.index is None:
+            return self.index is other.index
+        return bool(np.array_equal(self.index, other.index))
+
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that are known, by name."""

@@ -75,13 +75,18 @@ def test_test_and_predict_reproduce_the_numbers_of_fit(capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     folder = Path("runs/DigitsLT-CE/version_0")
     numbers = json.loads((folder / "test_metrics.json").read_text())
-    assert f"{numbers['opauc_fpr0.3']:8.4f}  ◂ optimised" in said
+    intervals = json.loads((folder / "test_intervals.json").read_text())
+    own = intervals["metrics"]["opauc_fpr0.3"]
+    assert own["value"] == numbers["opauc_fpr0.3"] == numbers["pauc"]
+    assert f"{own['value']:8.4f}  [{own['low']:.4f}, {own['high']:.4f}]  ◂ optimised" in said
+    assert intervals["metrics"]["tpr_at_fpr0.3"]["value"] == pytest.approx(numbers["tpr_at_fpr"])
     for title in (
         "AUC",
         "OPAUC (FPR ≤ 0.3)",
         "OPAUC (FPR ≤ 0.5)",
         "TPAUC (FPR ≤ 0.3, TPR ≥ 0.7)",
         "TPAUC (FPR ≤ 0.5, TPR ≥ 0.5)",
+        "TPR at FPR ≤ 0.3",
     ):
         assert title in said
     assert (folder / "figures/test_roc.png").stat().st_size > 10_000

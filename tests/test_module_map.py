@@ -11,14 +11,15 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "pauc_lightning"
 FLOORS = (
     ("errors", "__version__"),
-    ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region"),
+    ("arguments", "config_files", "durations", "files", "lazy", "nearest", "region", "run_directory"),
+    ("own_code",),
     ("checkpoint_io", "distributed", "rng"),
     ("metrics.functional", "loggers", "run_files"),
-    ("metrics", "plotting", "objectives", "data", "models"),
-    ("optim",),
+    ("calibration", "decisions", "metrics", "plotting", "objectives", "data", "models"),
+    ("optim", "trees"),
     ("methods", "sklearn"),
-    ("callbacks",),
-    ("advice", "cli", "experiments", "tuning", "benchmarks", "data_command", "__main__"),
+    ("callbacks", "inference"),
+    ("advice", "cli", "experiments", "features", "tuning", "benchmarks", "data_command", "__main__"),
 )
 """From the foundations up: a room may import from lower floors only. The commands on the top floor share a parser."""
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -69,12 +69,14 @@ class EvaluationFigures(EvaluationScores):
             "scores": plotting.plot_score_distribution(scores, target, region),
         }
         self.paths = [
-            self._save(trainer, figure, directory / f"{part}_{kind}.png") for kind, figure in figures.items()
+            save_figure(trainer, figure, directory / f"{part}_{kind}.png") for kind, figure in figures.items()
         ]
 
-    def _save(self, trainer: Trainer, figure: Figure, path: Path) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-        for logger in trainer.loggers:
-            log_image(logger, f"figures/{path.stem}", path, logged_at(trainer))
-        return path
+
+def save_figure(trainer: Trainer, figure: Figure, path: Path) -> Path:
+    """Save a figure, and send it to the loggers that show images; return its path. On one rank."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150, bbox_inches="tight")
+    for logger in trainer.loggers:
+        log_image(logger, f"figures/{path.stem}", path, logged_at(trainer))
+    return path

@@ -15,8 +15,11 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from pauc_lightning import distributed
+from pauc_lightning.arguments import check_choice, check_number
+from pauc_lightning.calibration import METHODS, Calibrator, Method, check_deployment_prior, read_calibration
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import complete_binary_file, complete_file
+from pauc_lightning.run_files import run_of
 
 _ENDINGS = (".csv", ".parquet")
 
@@ -28,15 +31,27 @@ class PredictionWriter(Callback):
     index is the row in the user's file, counted from 0, and further columns follow it: the `file` of an image, the
     identifier of a table's row. Other data modules may identify their samples by a method
     ``prediction_columns(index)``, which gets the batches' indices as an int64 array and returns the columns; without
-    it, `index` is the batches' own.
+    it, `index` is the batches' own. With `calibrate`, the column `probability` follows the score.
 
     Args:
         filename: The file, ending in .csv or .parquet, relative to the run's directory unless absolute. It appears
             only when it is complete.
         overwrite: Whether an existing file is replaced; otherwise it is an error.
+        threshold: Adds a column `decision`: 1 for scores of at least this, 0 for others; null adds none. `pauc predict
+            --target_fpr` fills in the run's threshold.
+        calibrate: Calibrator of the run that turns scores into probabilities: "platt", "temperature" or "isotonic";
+            null for scores only.
+        prior: Fraction of positives where the probabilities will be used; null means that of the validation part.
     """
 
-    def __init__(self, filename: str = "predictions.csv", overwrite: bool = False) -> None:
+    def __init__(
+        self,
+        filename: str = "predictions.csv",
+        overwrite: bool = False,
+        threshold: float | None = None,
+        calibrate: Method | None = None,
+        prior: float | None = None,
+    ) -> None:
         if not filename.endswith(_ENDINGS):
             raise InputError(
                 f"`predictions.filename={filename}` must end in {' or '.join(_ENDINGS)}, which decides the format."
@@ -47,12 +62,27 @@ class PredictionWriter(Callback):
                 "a name that ends in .csv."
             )
         self.filename = filename
+        if threshold is not None:
+            check_number("predictions.threshold", threshold)
+        if calibrate is not None:
+            check_choice("calibrate", calibrate, METHODS)
+        elif prior is not None:
+            raise InputError(
+                f"`predictions.prior={prior}` has no effect on scores: add `--calibrate platt`, which gives "
+                "probabilities."
+            )
+        check_deployment_prior(prior)
         self.overwrite = overwrite
+        self.threshold = threshold
+        self.calibrate = calibrate
+        self.prior = prior
+        self._calibrator: Calibrator | None = None
         self._batches: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Forget an earlier run, and refuse a file that cannot be written, before the work is done."""
         self._batches = []
+        self._calibrator = None if self.calibrate is None else _calibrator(trainer, pl_module, self.calibrate)
         path = self._path(trainer)
         if path.is_dir():
             raise InputError(f"`predictions.filename={path}` is a folder: give the name of a file.")
@@ -99,11 +129,15 @@ class PredictionWriter(Callback):
         if bool((index < 0).any()):
             index = torch.arange(len(index))
         order = index.argsort(stable=True)
-        columns = {
+        columns: dict[str, Sequence[Any]] = {
             **_sample_columns(trainer, index[order]),
             **_label_column(label[order]),
             "score": score[order].tolist(),
         }
+        if self._calibrator is not None:
+            columns["probability"] = self._calibrator(score[order], self.prior).tolist()
+        if self.threshold is not None:
+            columns["decision"] = (score[order] >= self.threshold).long().tolist()
         _write(path, columns)
         rank_zero_info(f"Wrote {len(index)} predictions ({', '.join(columns)}) to {path}")
 
@@ -111,6 +145,22 @@ class PredictionWriter(Callback):
         return (
             Path(trainer.log_dir or trainer.default_root_dir) / self.filename
         )  # a collective: all ranks must call it
+
+
+def _calibrator(trainer: Trainer, pl_module: LightningModule, method: Method) -> Calibrator:
+    """The run's calibrator, or a sentence why there is none."""
+    checkpoint = Path(str(trainer.ckpt_path or ""))
+    if checkpoint.name != "best.ckpt":
+        raise InputError(
+            f"`calibrate={method}` belongs to the run's best model, but the scores are from "
+            f"{checkpoint.name or 'none'}: use best.ckpt, or leave `calibrate` out."
+        )
+    if method == "temperature" and type(pl_module).__name__ != "CE":
+        rank_zero_info(
+            f"A temperature assumes the logits of cross-entropy, but {type(pl_module).__name__} trained these: prefer "
+            "--calibrate platt."
+        )
+    return read_calibration(run_of(checkpoint.parent)).method(method)
 
 
 def _sample_columns(trainer: Trainer, index: Tensor) -> Mapping[str, Sequence[Any]]:

@@ -2,6 +2,7 @@
 
 - Start: ``entry`` dispatches to the commands, ``mistakes`` turns exceptions into sentences.
 - Commands: ``app`` (fit, validate, test, predict), ``run_commands`` and ``predict`` (commands on a run),
+  ``evaluate`` with ``scored_table`` and ``decision_tables``,
   ``configs_command``, ``data`` with ``data_tables``. ``advise``, ``compare``, ``tune`` and ``benchmark`` live in
   packages of their own.
 - Settings: ``given``, ``configs``, ``settings``, ``parsed_before``, ``continued``, ``run_config``.

@@ -8,21 +8,24 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
 
 from pauc_lightning.callbacks import (
+    CalibrationKeeper,
     CollapseMonitor,
+    DecisionThresholds,
     EvaluationFigures,
     GracefulStop,
+    OwnCodeKeeper,
     PredictionWriter,
     PreprocessingKeeper,
     RunCheckpoint,
@@ -43,18 +46,21 @@ from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.run_logger import continued_run, evaluated_run, run_logger
-from pauc_lightning.cli.runs import RunDirectory, find_checkpoint, held, release
+from pauc_lightning.cli.runs import find_checkpoint, held, release
 from pauc_lightning.cli.settings import LINKED_FROM_DATA, check_settings
 from pauc_lightning.cli.signals import sigterm_raises
 from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.loggers import RunLogger
 from pauc_lightning.methods import PartialAUCModule
+from pauc_lightning.run_directory import RunDirectory
 
 _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
 """The parsers built so far, by command and stage; parsing leaves nothing in them that the next parsing uses."""
 
 _PARSED_BEFORE = ParsedBefore()
+
+_Kind = TypeVar("_Kind", bound=Callback)
 
 
 class PaucCLI(LightningCLI):
@@ -88,7 +94,7 @@ class PaucCLI(LightningCLI):
                 "enable_model_summary": False,  # one line says what is trained
                 "callbacks": [
                     *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
-                    ScoreFiles(),
+                    *(OwnCodeKeeper(), ScoreFiles(), CalibrationKeeper()),
                 ],
             },
             auto_configure_optimizers=False,
@@ -152,6 +158,7 @@ class PaucCLI(LightningCLI):
         )
         parser.add_lightning_class_args(RunCheckpoint, "checkpoint")
         parser.add_lightning_class_args(EvaluationFigures, "figures")
+        parser.add_lightning_class_args(DecisionThresholds, "decision")
         parser.add_lightning_class_args(PredictionWriter, "predictions")
         for name in LINKED_FROM_DATA:
             parser.link_arguments(
@@ -379,13 +386,24 @@ class PaucCLI(LightningCLI):
         with self._leaving_nothing_if_refused():
             self.trainer.validate(**{**kwargs, "verbose": False})
 
+    def _callback(self, kind: type[_Kind]) -> _Kind | None:
+        """The Trainer's callback of a class."""
+        return next((one for one in self.trainer.callbacks if isinstance(one, kind)), None)  # type: ignore[attr-defined]
+
     def after_validate(self) -> None:
         """Print and save the table of the validation part; a run of an earlier version gets its scores."""
         checkpoint = self._subcommand_config().get("ckpt_path")
         run = evaluated_run(checkpoint)
-        kept = [one for one in self.trainer.callbacks if isinstance(one, ScoreFiles)]  # type: ignore[attr-defined]
-        if run is not None and kept and kept[0].scores is not None and self.trainer.is_global_zero:
-            add_validation_scores(run, checkpoint, self._settings(), kept[0].scores)
+        kept = self._callback(ScoreFiles)
+        if run is not None and kept is not None and kept.scores is not None and self.trainer.is_global_zero:
+            decision = self._callback(DecisionThresholds) or DecisionThresholds()
+            add_validation_scores(
+                run,
+                checkpoint,
+                self._settings(),
+                kept.scores,
+                lambda run, scores: decision.write(run, scores, self.model.region.max_fpr),
+            )
         report.after_evaluation(self.trainer, self.model, self.datamodule, "val", run)
 
 

@@ -71,7 +71,7 @@ _FIT_GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Run": (
         *("run_dir", "run_name", "test_best", "checkpoint.monitor", "checkpoint.every_n_train_steps"),
-        "figures.every_n_epochs",
+        *("figures.every_n_epochs", "decision.target_fpr"),
     ),
     "Logging": (
         *("wandb", "wandb_project", "wandb_group", "tensorboard"),
@@ -149,13 +149,14 @@ PAGES = {
         (
             "pauc predict runs/TabularLT-CE/version_0",
             "pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv",
+            "pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv --target_fpr 0.01",
         ),
         {
             "Model and data": ("ckpt_path", "data.predict_part", "data.eval_batch_size", "data.num_workers"),
             "Hardware": _HARDWARE,
         },
         "The columns are the row number in the input, counted from 0 (`index`), the file of an image, the identifier, "
-        "the label (1 positive, 0 negative) if the input has one, and the score.",
+        "the label (1 positive, 0 negative) if the input has one, the score, and with --target_fpr the decision.",
     ),
 }
 

@@ -12,7 +12,7 @@ from pauc_lightning.errors import InputError
 _WITHOUT_EFFECT = (
     *("config", "ckpt_path", "run_dir", "run_name", "test_best", "weights_only"),
     *("wandb", "wandb_project", "wandb_group", "wandb_job_type", "tensorboard"),
-    *("checkpoint", "figures", "predictions"),
+    *("checkpoint", "figures", "decision", "predictions"),
     *(
         "trainer.max_epochs",
         "trainer.max_steps",

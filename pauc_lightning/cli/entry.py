@@ -71,6 +71,14 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.cli import data as data_command
 
         data_command.main(options)
+    elif command == "features":
+        from pauc_lightning.features import command as features_command
+
+        features_command.main(options)
+    elif command == "evaluate":
+        from pauc_lightning.cli import evaluate as evaluate_command
+
+        evaluate_command.main(options)
     elif command == "advise":
         from pauc_lightning.advice import command as advice_command
 

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.configs import read_config
-from pauc_lightning.cli.runs import RunDirectory, relative
+from pauc_lightning.cli.runs import relative
 from pauc_lightning.errors import InputError
-from pauc_lightning.run_files import (
-    VALIDATION_SCORES,
-    SavedScores,
-    read_validation_scores,
-    write_scores,
-)
+from pauc_lightning.run_directory import RunDirectory
+from pauc_lightning.run_files import VALIDATION_SCORES, SavedScores, read_validation_scores
+
+Writer = Callable[[Path, SavedScores], None]
 
 _SAME_SAMPLES = {"num_workers", "eval_batch_size", "batch_size", "predict_part", "predict_input"}
 """Settings of the data that do not change the validation part."""
 
 
 def add_validation_scores(
-    run: Path, checkpoint: str, settings: Mapping[str, Any], scores: SavedScores
+    run: Path, checkpoint: str, settings: Mapping[str, Any], scores: SavedScores, write: Writer
 ) -> None:
-    """Keep the scores of a validation in its run, if that has none of its best model.
+    """Keep the scores of a validation, and the thresholds that follow, in its run if that has none of its best model.
 
     Args:
         run: The directory of the run.
         checkpoint: The checkpoint that was validated.
         settings: The settings of the validation.
         scores: Its scores.
+        write: Writes them into the run.
     """
     config = RunDirectory(run).config
     is_best = Path(checkpoint).name == "best.ckpt"
@@ -40,9 +39,8 @@ def add_validation_scores(
             "The settings of the data differ from the run's, so these scores are not kept as the run's own."
         )
         return
-    path = run / VALIDATION_SCORES
-    write_scores(path, scores)
-    print(f"Added {relative(path)}, which this run of an earlier version lacked.")
+    write(run, scores)
+    print(f"Added {relative(run / VALIDATION_SCORES)}, which this run of an earlier version lacked.")
 
 
 def _has_scores(run: Path) -> bool:

@@ -18,6 +18,10 @@ GROUPS = {
         "test": "evaluate a run on the test part",
         "validate": "evaluate a run on the validation part",
         "predict": "score samples, including new data, with a run",
+        "evaluate": "intervals and thresholds for scores of any program",
+    },
+    "Prepare data": {
+        "features": "turn images into a table with a pretrained network",
     },
     "Look around": {
         "configs": "list the config files that -c finds by name",
@@ -37,6 +41,7 @@ pauc predict runs/TabularLT-CE/version_0 --input new.csv --output scores.csv
 pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
 pauc tune -c digits --methods ce upauci --trials 20
 pauc advise -c digits --region 0.1 --minutes 5
+pauc features --images photos --network resnet50 --output features.parquet
 """
 
 _MORE = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,11 +32,45 @@ def predict_parser() -> PlainParser:
         metavar="COLUMN",
         help="Column of the table to copy beside the scores; if left out, the run's id_column",
     )
+    parser.add_argument(
+        "--target_fpr",
+        type=float,
+        metavar="RATE",
+        help="Add a column `decision` (1 positive, 0 negative) by the run's threshold for this false-positive rate, "
+        "such as 0.01",
+    )
+    parser.add_argument(
+        "--threshold",
+        choices=("guaranteed", "empirical"),
+        help="Which threshold decides: the one that keeps the rate on new data with a guarantee, or the plain one; if "
+        "left out, the guaranteed one where the validation part has enough negatives",
+    )
+    parser.add_argument(
+        "--delta",
+        type=float,
+        metavar="FLOAT",
+        help="Probability with which the guaranteed threshold may exceed the rate; if left out, the run's",
+    )
+    parser.add_argument(
+        "--calibrate",
+        metavar="METHOD",
+        nargs="?",
+        const="platt",
+        choices=("platt", "temperature", "isotonic"),
+        help="Add a column of probabilities: platt (the default), temperature (for cross-entropy) or isotonic (for a "
+        "thousand positives or more), fitted on the validation part",
+    )
+    parser.add_argument(
+        "--prior",
+        metavar="FRACTION",
+        help="With --calibrate: the fraction of positives where the probabilities will be used, if it is not that of "
+        "the validation part",
+    )
     return parser
 
 
 def translate_options(run: Path, options: Sequence[str]) -> list[str]:
-    """Write ``--input``, ``--output``, ``--id`` and ``--overwrite`` as settings; others stay as they are.
+    """Write ``--input``, ``--output``, ``--target_fpr`` and the like as settings; others stay as they are.
 
     Args:
         run: The directory of the run.
@@ -59,7 +94,50 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
         settings.append("--predictions.overwrite=true")
     if given.id is not None:
         settings.append(f"--data.id_column={given.id}")
+    if given.target_fpr is not None:
+        _check_best(others)
+        settings.append(f"--predictions.threshold={_threshold(run, given)!r}")
+    elif given.threshold is not None or given.delta is not None:
+        raise InputError("`--threshold` and `--delta` need `--target_fpr`, such as --target_fpr 0.01.")
+    if given.calibrate is not None:
+        settings.append(f"--predictions.calibrate={given.calibrate}")
+    if given.prior is not None:
+        settings.append(f"--predictions.prior={given.prior}")
     return [*settings, *others]
+
+
+def _check_best(options: Sequence[str]) -> None:
+    """Refuse thresholds for another model than the one that they were chosen for."""
+    parser = PlainParser(prog="pauc predict", add_help=False)
+    parser.add_argument("--ckpt_path", default="best")
+    checkpoint = parser.parse_known_args(options)[0].ckpt_path
+    if checkpoint != "best":
+        raise InputError(
+            f"`--target_fpr` needs the run's best model, whose thresholds are known, got --ckpt_path {checkpoint}: "
+            "leave one of them out."
+        )
+
+
+def _threshold(run: Path, given: Namespace) -> float:
+    """The threshold that decides; says which one it is."""
+    from pauc_lightning.decisions import operating_point_of_run  # slow to import
+    from pauc_lightning.distributed import is_main_process
+
+    chosen = operating_point_of_run(run, given.target_fpr, delta=given.delta)
+    kind = given.threshold or chosen.kind
+    point = chosen.of_kind(kind)
+    if not is_main_process():
+        return point.threshold
+    print(
+        f"Decision: positive if score ≥ {point.threshold:.6g}, the {kind} threshold for FPR ≤ {given.target_fpr:g}."
+    )
+    if kind == "guaranteed":
+        print(
+            f"On new data like the validation part it keeps that rate with probability {1 - chosen.delta:g}."
+        )
+    else:
+        print(f"On new data the rate may be higher. {chosen.why_not_guaranteed}".rstrip())
+    return point.threshold
 
 
 def _preprocessing(run: Path) -> str:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lightning.pytorch import LightningDataModule, Trainer
 
-from pauc_lightning.callbacks import EvaluationFigures, RunCheckpoint, ScoreFiles
+from pauc_lightning.callbacks import (
+    CalibrationKeeper,
+    DecisionThresholds,
+    EvaluationFigures,
+    RunCheckpoint,
+    ScoreFiles,
+)
+from pauc_lightning.cli.decision_tables import metric_lines, point_lines, without_guarantee
 from pauc_lightning.cli.runs import relative
+from pauc_lightning.decisions import OperatingPoints, read_operating_points
+from pauc_lightning.decisions.evaluation import Evaluation, evaluate_scores
 from pauc_lightning.distributed import is_main_process
+from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
 from pauc_lightning.methods import PartialAUCModule
 
@@ -57,6 +68,15 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
     else:
         print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
     print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if (
+            isinstance(callback, DecisionThresholds)
+            and callback.path is not None
+            and callback.points is not None
+        ):
+            print(f"  thresholds  {relative(callback.path)}")
+            if not is_tested:  # the table of the test has said so
+                _print_lines(f"  {line}" for line in without_guarantee(callback.points.points))
     which = [] if best else ["--ckpt_path", "last"]
     _print_next("predict" if is_tested else "test", directory, *which)
 
@@ -106,28 +126,94 @@ def after_evaluation(
     directory = Path(trainer.log_dir or ".")  # a collective: all ranks must call it
     if not trainer.is_global_zero or not metrics:
         return
-    regions = {region.name: region for region in model.reported_regions()}
-    rows = [(regions[name], value) for name, value in metrics.items() if name in regions]
-    width = max(len(region.title) for region, _ in rows)
     where = {"test": "test part", "val": "validation part"}[part]
     print(f"\n{type(model).__name__} on the {where} of {type(data).__name__}")
-    print("─" * (width + 10))
-    for region, value in rows:
-        mark = "  ◂ optimised" if region == model.region else ""
-        print(f"{region.title:<{width}}  {value:8.4f}{mark}")
-    print("─" * (width + 10))
+    evaluation = _evaluation(trainer, model, part, run)
+    if evaluation is None:
+        _print_values(model, metrics)
+    else:
+        _print_lines(metric_lines(evaluation, model.region.name))
+        if evaluation.points:
+            _print_lines(point_lines(evaluation.points, evaluation.confidence, "the validation part"))
     if not bool(model.objective_initialized):
         print(f"This checkpoint is from before the first step of {type(model).__name__} itself.")
+    _print_calibration(trainer)
     write_text(directory / f"{part}_metrics.json", json.dumps(metrics, indent=2) + "\n")
     print(f"  numbers     {relative(directory / f'{part}_metrics.json')}")
+    if evaluation is not None:
+        path = directory / f"{part}_intervals.json"
+        write_text(path, json.dumps(evaluation.as_json(), indent=2, allow_nan=False) + "\n")
+        print(f"  intervals   {relative(path)}")
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
         if isinstance(callback, ScoreFiles) and callback.path is not None:
             print(f"  scores      {relative(callback.path)}")
         if isinstance(callback, EvaluationFigures):
             for path in callback.paths:
                 print(f"  figure      {relative(path)}")
+        if isinstance(callback, CalibrationKeeper) and callback.figure is not None:
+            print(f"  figure      {relative(callback.figure)}")
     if run is not None:
         _print_next("predict" if part == "test" else "test", relative(run))
+
+
+def _print_values(model: PartialAUCModule, metrics: Mapping[str, float]) -> None:
+    """Print the table without intervals."""
+    regions = {region.name: region for region in model.reported_regions()}
+    rows = [(regions[name], value) for name, value in metrics.items() if name in regions]
+    width = max(len(region.title) for region, _ in rows)
+    print("─" * (width + 10))
+    for region, value in rows:
+        mark = "  ◂ optimised" if region == model.region else ""
+        print(f"{region.title:<{width}}  {value:8.4f}{mark}")
+    print("─" * (width + 10))
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _evaluation(trainer: Trainer, model: PartialAUCModule, part: str, run: Path | None) -> Evaluation | None:
+    """Measure the evaluated scores with intervals; None if the user wants none, or a class has a single sample."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]
+    settings = next((one for one in callbacks if isinstance(one, DecisionThresholds)), None)
+    scores = next((one.scores for one in callbacks if isinstance(one, ScoreFiles)), None)
+    if settings is None or not settings.after_evaluation or scores is None:
+        return None
+    budgets = [model.region.max_fpr] if model.region.max_fpr < 1 else []
+    points = _points(trainer, settings, run) if part == "test" else None
+    try:
+        return evaluate_scores(scores.score, scores.label, model.reported_regions(), budgets, points)
+    except InputError as error:
+        print(f"There are no intervals: {error}")
+        return None
+
+
+def _points(trainer: Trainer, settings: DecisionThresholds, run: Path | None) -> OperatingPoints | None:
+    """The thresholds of the tested model, if it is the best of its run."""
+    if settings.points is not None:  # the training has just ended
+        return settings.points
+    if run is None or Path(str(trainer.ckpt_path)).name != "best.ckpt":
+        return None
+    try:
+        return read_operating_points(run)
+    except InputError as error:
+        print(f"There are no thresholds: {error}")
+        return None
+
+
+def _print_calibration(trainer: Trainer) -> None:
+    """Print how far probabilities are from frequencies, as scored and after each calibration."""
+    kept = [one for one in trainer.callbacks if isinstance(one, CalibrationKeeper) and one.errors]  # type: ignore[attr-defined]
+    if not kept:
+        return
+    rows = {name: f"{values['brier']:8.4f}{values['ece']:8.4f}" for name, values in kept[0].errors.items()}
+    rows["the prior for all"] = f"{kept[0].prior_alone:8.4f}"
+    width = max(map(len, rows))
+    print(f"{'Probabilities':<{width}}{'Brier':>8}{'ECE':>8}")
+    for name, values in rows.items():
+        print(f"{name:<{width}}{values}")
+    print("─" * (width + 16))
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:

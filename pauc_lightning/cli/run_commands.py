@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pauc_lightning.cli import predict
-from pauc_lightning.cli.runs import RunDirectory
 from pauc_lightning.errors import InputError
+from pauc_lightning.run_directory import RunDirectory
 
 COMMANDS = ("resume", "test", "validate", "predict")
 """Commands that take a run directory as their first argument."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from pauc_lightning.cli.runs import RunDirectory, claim_version
+from pauc_lightning.cli.runs import claim_version
 from pauc_lightning.loggers import RunLogger
+from pauc_lightning.run_directory import RunDirectory
 
 
 def run_logger(config: Namespace, stage: str, name: str, first_step: int) -> RunLogger:

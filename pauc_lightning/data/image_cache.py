@@ -60,7 +60,7 @@ def decode_all(files: ImageFiles, cache_dir: str | None) -> Tensor:
         images = _allocate(files)
         _decode_into(images, files)
         return torch.from_numpy(images)
-    path = Path(cache_dir) / f"images-{_fingerprint(files)}.npy"
+    path = Path(cache_dir) / f"images-{state_of(files)}.npy"
     prepare(path, lambda place: _write(place, files))
     try:
         kept = np.load(path, mmap_mode="c")
@@ -113,9 +113,11 @@ def _decode_into(images: NDArray[np.uint8], files: ImageFiles) -> None:
             bar.update(n)
 
 
-def _fingerprint(files: ImageFiles) -> str:
+def state_of(files: ImageFiles) -> str:
     """A short name for the present state of these files at this size."""
     kind = str(files.size) if files.channels == 3 else f"{files.size} {files.channels}"
+    if files.interpolation != "bilinear":
+        kind += f" {files.interpolation}"
     digest = hashlib.sha256(kind.encode())
     folder = os.fsencode(files.folder)
     for name in files.encoded_names.tolist():

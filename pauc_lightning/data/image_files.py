@@ -33,14 +33,23 @@ class ImageFiles:
         names: Their paths below ``folder``.
         size: Height and width of the result in pixels.
         channels: 3 for colour, 1 for grey.
+        interpolation: How images are scaled: "bilinear" or "bicubic".
     """
 
-    def __init__(self, folder: Path, names: Sequence[str], size: int, channels: int = 3) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        names: Sequence[str],
+        size: int,
+        channels: int = 3,
+        interpolation: str = "bilinear",
+    ) -> None:
         self.folder = folder
         # One block of memory, which worker processes share; they would gradually copy a list.
         self.encoded_names = np.array([os.fsencode(name) for name in names])
         self.size = size
         self.channels = channels
+        self.interpolation = interpolation
 
     def __len__(self) -> int:
         """Number of files."""
@@ -61,10 +70,10 @@ class ImageFiles:
     def select(self, positions: NDArray[np.int64]) -> ImageFiles:
         """The files at these positions only."""
         names = [os.fsdecode(name) for name in self.encoded_names[positions].tolist()]
-        return ImageFiles(self.folder, names, self.size, self.channels)
+        return ImageFiles(self.folder, names, self.size, self.channels, self.interpolation)
 
     def _decode(self, name: bytes) -> NDArray[np.uint8]:
-        from PIL import Image, ImageOps
+        from PIL import Image
 
         path = self.folder / os.fsdecode(name)
         mode = _MODES[self.channels]
@@ -73,14 +82,33 @@ class ImageFiles:
                 image.draft(
                     mode, (self.size, self.size)
                 )  # lets the JPEG decoder skip detail that is not needed
-                picture = _to_8_bits(image).convert(mode)
+                return fitted_pixels(image, self.size, self.channels, self.interpolation)
         except Exception as error:  # decoders raise all kinds of exceptions for a broken file
             reason = getattr(error, "strerror", None) or str(error).split(" '")[0] or type(error).__name__
             raise unreadable_image(path, reason) from error
-        if picture.size != (self.size, self.size):
-            picture = ImageOps.fit(picture, (self.size, self.size), Image.Resampling.BILINEAR)
-        pixels = np.asarray(picture).reshape(self.size, self.size, self.channels)
-        return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def fitted_pixels(
+    image: Image.Image, size: int, channels: int, interpolation: str = "bilinear"
+) -> NDArray[np.uint8]:
+    """The pixels of an image, scaled to cover a square and cut to it.
+
+    Args:
+        image: An image of any size and kind.
+        size: Height and width of the result in pixels.
+        channels: 3 for colour, 1 for grey.
+        interpolation: How it is scaled: "bilinear" or "bicubic".
+
+    Returns:
+        Bytes of shape ``(channels, size, size)``.
+    """
+    from PIL import Image, ImageOps
+
+    picture = _to_8_bits(image).convert(_MODES[channels])
+    if picture.size != (size, size):
+        picture = ImageOps.fit(picture, (size, size), Image.Resampling[interpolation.upper()])
+    pixels = np.asarray(picture).reshape(size, size, channels)
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
 def unreadable_image(path: Path, reason: str) -> InputError:

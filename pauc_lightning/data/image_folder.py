@@ -76,32 +76,39 @@ class ImageFolderLT(ImageDataModule):
         return DecodedImages(files, self.used, self.cache_dir) if self.in_memory else files
 
 
-def list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
-    """The images of a folder: their paths below it, their class ids, and the class names."""
+def list_images(root: Path, argument: str = "root") -> tuple[list[str], list[int], list[str]]:
+    """The images of a folder: their paths below it, their class ids, and the class names.
+
+    Args:
+        root: The folder.
+        argument: The argument that names it, for messages.
+    """
     try:
-        return _list_images(root)
+        return _list_images(root, argument)
     except OSError as error:
         place = shown(error.filename or root)
         raise InputError(
-            f"`root={shown(root)}` cannot be read: {place}: {error.strerror or error}. Make it readable, or move it "
-            "out of the folder."
+            f"`{argument}={shown(root)}` cannot be read: {place}: {error.strerror or error}. Make it readable, or "
+            "move it out of the folder."
         ) from error
 
 
-def _list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
+def _list_images(root: Path, argument: str) -> tuple[list[str], list[int], list[str]]:
     if not root.is_dir():
         kind = "is a file" if root.exists() else "does not exist"
-        raise InputError(f"`root={shown(root)}` {kind}: give the folder that has a subfolder per class.")
+        raise InputError(
+            f"`{argument}={shown(root)}` {kind}: give the folder that has a subfolder per class."
+        )
     folders = _subfolders(root)
     if folders and all(folder.name.lower() in _PART_NAMES for folder in folders):
         folders = [folder for part in folders for folder in _subfolders(part)]
-    _refuse_loops(root, folders)
+    _refuse_loops(root, folders, argument)
     names = {folder.name for folder in folders}
     classes = sorted(names, key=int) if all(name.isdecimal() for name in names) else sorted(names)
     if len(classes) < 2:
         raise InputError(
-            f"`root={shown(root)}` has {len(classes)} subfolders with images, but at least two classes are needed: "
-            "expected root/<class>/<image> or root/train/<class>/<image>."
+            f"`{argument}={shown(root)}` has {len(classes)} subfolders with images, but at least two classes are "
+            "needed: expected <folder>/<class>/<image> or <folder>/train/<class>/<image>."
         )
     ids = {name: label for label, name in enumerate(classes)}
     images = sorted(
@@ -115,8 +122,8 @@ def _list_images(root: Path) -> tuple[list[str], list[int], list[str]]:
     empty = sorted(set(classes) - {classes[label] for label, _ in images})
     if empty:
         raise InputError(
-            f"`root={shown(root)}` has classes without images: {', '.join(map(shown, empty[:5]))}. Remove the folders, "
-            f"or convert their images to one of {', '.join(EXTENSIONS)}."
+            f"`{argument}={shown(root)}` has classes without images: {', '.join(map(shown, empty[:5]))}. Remove the "
+            f"folders, or convert their images to one of {', '.join(EXTENSIONS)}."
         )
     return [name for _, name in images], [label for label, _ in images], classes
 
@@ -125,14 +132,14 @@ def _subfolders(folder: Path) -> list[Path]:
     return sorted(child for child in folder.iterdir() if child.is_dir() and not child.name.startswith("."))
 
 
-def _refuse_loops(root: Path, folders: Sequence[Path]) -> None:
+def _refuse_loops(root: Path, folders: Sequence[Path], argument: str) -> None:
     """Refuse a class folder that links to a folder that contains it: it would hold every image."""
     inside = root.resolve()
     for folder in folders:
         if folder.is_symlink() and inside.is_relative_to(folder.resolve()):
             raise InputError(
-                f"`root={shown(root)}`: {shown(folder)} is a link to {shown(folder.resolve())}, which contains it. "
-                "Remove the link."
+                f"`{argument}={shown(root)}`: {shown(folder)} is a link to {shown(folder.resolve())}, which contains "
+                "it. Remove the link."
             )
 
 

@@ -27,7 +27,7 @@ def check_image_size(image_size: Any) -> None:
 class ImageDataModule(LongTailDataModule):
     """Long-tailed binary images: stored as bytes, augmented and normalised as whole batches on the accelerator.
 
-    The constants of the normalisation are ImageNet's, as in the authors' code; a subclass may define others.
+    The constants of the normalisation are ImageNet's by default, as in the authors' code; a subclass may define others.
 
     Args:
         positive_classes: Ids or names of the classes that are positive; all others are negative.
@@ -37,6 +37,9 @@ class ImageDataModule(LongTailDataModule):
         max_rotation: Largest random rotation of training images to either side, in degrees.
         crop_padding: Training images are padded by this many pixels, and a random crop of their original size is
             taken; null means an eighth of their width.
+        mean: Numbers to subtract from the colour channels, whose values are from 0 to 1, one for each; null means
+            those of the data set, or ImageNet's. A pretrained network wants those that it was trained with.
+        std: Divisors of the differences; null means the same.
         kwargs: Options of every long-tailed data module.
     """
 
@@ -50,6 +53,8 @@ class ImageDataModule(LongTailDataModule):
         flip: bool = True,
         max_rotation: float = 15.0,
         crop_padding: int | None = None,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(positive_classes, imbalance_ratio, **kwargs)
@@ -57,6 +62,10 @@ class ImageDataModule(LongTailDataModule):
         check_number("max_rotation", max_rotation, at_least=0, at_most=180, hint="it is in degrees; 0 is off")
         if crop_padding is not None:
             check_integer("crop_padding", crop_padding, at_least=0, hint="it is in pixels; 0 is off")
+        if mean is not None:
+            self.mean = _channels("mean", mean, len(self.mean))
+        if std is not None:
+            self.std = _channels("std", std, len(self.std))
         for i, value in enumerate(self.mean):
             check_number(f"mean[{i}]", value)
         for i, value in enumerate(self.std):
@@ -89,3 +98,9 @@ class ImageDataModule(LongTailDataModule):
     def eval_transform(self, input: Tensor) -> Tensor:
         """Normalise the images."""
         return normalize(to_unit(input), self.mean, self.std)
+
+
+def _channels(name: str, values: Sequence[float], n_channels: int) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != n_channels:
+        raise InputError(f"`{name}` must be a list of {n_channels} numbers, one per channel, got {values!r}.")
+    return tuple(values)

@@ -129,6 +129,20 @@ class TableEncoding:
         widths = [len(column.input_names) for column in self.columns]
         return np.repeat([isinstance(column, CategoryColumn) for column in self.columns], widths)
 
+    def check_has(self, names: Collection[str], file: str) -> None:
+        """Refuse a table that lacks a column of the encoding.
+
+        Args:
+            names: The columns that the table has.
+            file: The file's name, for messages.
+        """
+        lacking = [column.name for column in self.columns if column.name not in names]
+        if lacking:
+            raise InputError(
+                f"{file} lacks the columns {few(lacking)} that the model was trained with: add them, or train "
+                "with these columns in `ignore`."
+            )
+
     def encode(self, table: DataFrame, file: str) -> NDArray[np.float32]:
         """The inputs of all rows, of shape ``(rows, inputs)``, not yet standardised.
 
@@ -286,7 +300,9 @@ def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
         numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return numbers
     text = column.astype("string").replace({"True": "1", "False": "0"})
-    read = pandas.to_numeric(text, errors="coerce") if kind == "text" else text.where(False).astype("Float64")
+    # An object column may mix numbers and text; other kinds, such as periods, only look like numbers as text.
+    is_readable = kind == "text" or column.dtype == object
+    read = pandas.to_numeric(text.where(pandas.Series(is_readable, text.index)), errors="coerce")
     wrong = text[read.isna() & text.notna()]
     if len(wrong):
         values = few([repr(value) for value in wrong.unique().tolist()])

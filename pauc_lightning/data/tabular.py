@@ -24,7 +24,7 @@ from pauc_lightning.errors import InputError
 
 Values = list[Value] | tuple[Value, ...] | Value
 
-_TAKEN = ("index", "label", "score")
+_TAKEN = ("index", "label", "score", "probability")
 
 
 class TabularLT(LongTailDataModule):
@@ -207,12 +207,7 @@ class TabularLT(LongTailDataModule):
         id_column = self.id_column or state.id_column
         table = read_table("input", path, as_written | ({id_column} if id_column is not None else set()))
         names = [column.name for column in columns]
-        lacking = [name for name in names if name not in table.columns]
-        if lacking:
-            raise InputError(
-                f"{path} lacks the columns {few(lacking)} that the model was trained with: add them, or train "
-                "with these columns in `ignore`."
-            )
+        state.encoding.check_has(table.columns, str(path))
         has_id = id_column is not None and id_column in table.columns
         self._check_id(id_column, has_id, path)
         others = [name for name in table.columns if name not in (*names, state.label, id_column)]

@@ -21,6 +21,8 @@ DEFAULTS = (
     "--trainer.enable_progress_bar=false",
     "--figures.every_n_epochs=0",
     "--figures.after_evaluation=false",
+    "--decision.after_fit=false",
+    "--decision.after_evaluation=false",
     "--checkpoint.seconds_between_saves=30",
 )
 """Options of every training that a user may override."""

@@ -19,6 +19,7 @@ from pauc_lightning.experiments.executors import Executor
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
 from pauc_lightning.experiments.option_check import check_options
 from pauc_lightning.experiments.outcome import Outcome, read_curve
+from pauc_lightning.experiments.paired import PairedTests
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.report import Results
 from pauc_lightning.experiments.request import n_cores
@@ -191,6 +192,7 @@ class Comparison:
             (*self._collapsed_warm_ups(), *self._curves_left_out(len(finished) - len(curves))),
             self._test_over_train(finished),
             self._published,
+            PairedTests(finished),
         )
 
     def _on_training_part(self, run: Run, folder: Path | None) -> dict[str, float]:
@@ -236,6 +238,8 @@ class Comparison:
                 explained.update(terminal_legend(section.table))
             for note in results.notes:
                 console.print(Text(note))
+        if (summary := results.summary()) is not None:
+            print(f"\nSummary\n\n{summary}")
         if self._warnings:
             print("\nWarnings:")
         for warning, cell in self._warnings.items():

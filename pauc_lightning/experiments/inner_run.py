@@ -109,7 +109,7 @@ class InnerRuns:
                 what = str(error).strip().partition("\n")[0]
                 reason = f"{type(error).__name__}: {what}" if what else type(error).__name__
                 raise RunFailed(reason, said(traceback.format_exc()), is_mistake=False) from error
-        self._heap.freeze()
+        self._heap.collect()
         return said()
 
 

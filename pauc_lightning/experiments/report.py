@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pauc_lightning.experiments.cells import Run, Task
@@ -13,7 +13,8 @@ from pauc_lightning.experiments.latex import PREAMBLE, as_latex
 from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
-from pauc_lightning.experiments.table import Best, Published, Table
+from pauc_lightning.experiments.summary import summary_figure, summary_markdown
+from pauc_lightning.experiments.table import Best, Paired, Published, Table
 from pauc_lightning.experiments.training_part import BEST, QUANTITIES
 from pauc_lightning.experiments.variant import Variant, option_names
 from pauc_lightning.files import complete_binary_file, write_text
@@ -45,6 +46,7 @@ class Results:
         notes: Sentences to print below the tables.
         test_over_train: For each task, the size of the test part over that of the training part, if it is known.
         published: Returns the published value for a data set, a method and a region.
+        paired: Returns the interval of one run's gain over another on the same test samples, for a single seed.
     """
 
     plan: Plan
@@ -54,12 +56,17 @@ class Results:
     notes: tuple[str, ...] = ()
     test_over_train: Mapping[Task, float] = field(default_factory=dict)
     published: Published = lambda data, method, region: None
+    paired: Paired = lambda run, other: None
 
     def sections(self) -> Iterator[Section]:
         """Yield, for each task, the table of the test part and, if requested, those of the training part."""
         for task in self.plan.tasks:
             heading = f"{task.title}:" if task.title else ""
-            table = self._table(task, self.outcomes.__getitem__, published=self._published(task))
+            table = replace(
+                self._table(task, self.outcomes.__getitem__),
+                published=self._published(task),
+                paired=self.paired,
+            )
             yield Section("test_pauc", heading, table)
             if not self.plan.train_part:
                 continue
@@ -78,6 +85,14 @@ class Results:
             explained.update(markdown_legend(section.table))
         return "\n\n".join([*texts, *(["\n".join(self.notes)] if self.notes else [])])
 
+    def summary(self) -> str | None:
+        """Write all gains in one table for each region; None if there is one table, or nothing to compare with."""
+        tables = self._test_tables()
+        return summary_markdown(tables) if len(tables) > 1 and len(self.plan.methods) > 1 else None
+
+    def _test_tables(self) -> list[Table]:
+        return [section.table for section in self.sections() if section.quantity == "test_pauc"]
+
     def latex(self) -> str:
         """Write the tables for a paper."""
         captions = ((s, s.heading.rstrip(":") or "Partial AUC on the test part") for s in self.sections())
@@ -89,10 +104,12 @@ class Results:
 
     def save(self) -> list[Path]:
         """Save the tables and, where there are curves, a figure for each task; return the files."""
+        summary = self.summary()
         texts = {
             "table.md": self.markdown() + "\n",
             "table.tex": self.latex() + "\n",
             "table.csv": self.csv(),
+            **({} if summary is None else {"summary.md": summary + "\n"}),
         }
         for name, text in texts.items():
             write_text(self.plan.out / name, text)
@@ -101,6 +118,10 @@ class Results:
             if any(run.task == task for run in self.curves):
                 saved.append(self.plan.out / task.folder / "roc.png")
                 self._save_figure(task, saved[-1])
+        if summary is not None and (figure := summary_figure(self._test_tables())) is not None:
+            saved.append(self.plan.out / "gains.png")
+            with complete_binary_file(saved[-1]) as file:
+                figure.savefig(file, format="png", dpi=150)
         return saved
 
     def _save_figure(self, task: Task, path: Path) -> None:
@@ -144,7 +165,6 @@ class Results:
         task: Task,
         outcome: Callable[[Run], Outcome],
         best: Best = "largest",
-        published: Mapping[tuple[str, Region], float] | None = None,
     ) -> Table:
         plan = self.plan
         return Table(
@@ -156,5 +176,4 @@ class Results:
             task,
             best,
             self.test_over_train.get(task, TEST_OVER_TRAIN),
-            published,
         )

@@ -19,6 +19,8 @@ Rank = Literal["best", "second", ""]
 Best = Literal["largest", "smallest", "neither"]
 Published = Callable[[str, str, Region], float | None]
 """Returns the published value for a data set, a method and a region; None if there is none."""
+Paired = Callable[[Run, Run], Interval | None]
+"""Returns the interval of one run's gain over another on the same test samples; None if it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Table:
     """Results of methods, regions and seeds, and the gains over a baseline.
 
     A gain is paired: the mean over the seeds of the difference to the baseline on the same split and warm-up, with a
-    95 % interval. A method counts as ahead or behind only if that interval excludes zero. With one seed there is
-    neither a deviation nor an interval.
+    95 % interval. A method counts as ahead or behind only if that interval excludes zero. With one seed there is no
+    deviation, and the interval is that of the paired test samples.
 
     Args:
         methods: The rows.
@@ -47,6 +49,8 @@ class Table:
         best: Which values are good; with "neither", nothing is marked.
         test_over_train: The size of the test part over that of the training part, for the intervals.
         published: Published values by method and region, shown beside ours.
+        paired: Returns the interval of one run's gain over another on the same test samples, for a single seed; None
+            if it is unknown.
 
     Example:
         >>> values = {("ce", 0): 0.50, ("ce", 1): 0.60, ("pauci", 0): 0.55, ("pauci", 1): 0.66}
@@ -67,6 +71,7 @@ class Table:
     best: Best = "largest"
     test_over_train: float = TEST_OVER_TRAIN
     published: Mapping[tuple[str, Region], float] | None = None
+    paired: Paired = lambda run, other: None
 
     def header(self) -> list[str]:
         """The titles of the columns."""
@@ -106,8 +111,25 @@ class Table:
         return [value - other for value, other in pairs if value is not None and other is not None]
 
     def interval(self, method: str, region: Region) -> Interval | None:
-        """The interval of the mean gain; None for the baseline and for a single seed."""
-        return corrected_interval(self.gains(method, region), self.test_over_train)
+        """The interval of the mean gain; None for the baseline, and for a single seed without its test scores."""
+        gains = self.gains(method, region)
+        if len(self.seeds) > 1 or not gains:
+            return corrected_interval(gains, self.test_over_train)
+        run, base = (Run(name, region, self.seeds[0], self.task) for name in (method, self.baseline))
+        return self.paired(run, base)
+
+    def gain_text(self, method: str, region: Region, digits: int = 4) -> str:
+        """The mean gain with its interval and the mark of a method that is ahead or behind; a dash if there is none."""
+        gains = self.gains(method, region)
+        if not gains:
+            return "-"
+        interval, mean = self.interval(method, region), f"{statistics.mean(gains):+.{digits}f}"
+        if interval is None:
+            return f"{mean}{self._part(gains)}"
+        side = {"largest": interval.side, "smallest": -interval.side, "neither": 0}[self.best]
+        mark = {1: f" {AHEAD}", -1: f" {BEHIND}", 0: ""}[side]
+        ends = f"[{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
+        return f"{mean} {ends}{self._part(gains)}{mark}"
 
     def ranks(self, region: Region) -> dict[str, Rank]:
         """Which methods are best and second best, by their means as printed; only methods with all seeds count."""
@@ -122,23 +144,35 @@ class Table:
 
     def legend(self) -> list[str]:
         """Explain what the cells hold, in sentences; marks of formats are explained by the formats."""
-        if len(self.seeds) == 1:
+        lines = self._what_cells_hold()
+        if not lines:
             return []
-        has_gains = len(self.methods) > 1
-        lines = [f"Mean ± standard deviation over {len(self.seeds)} seeds."]
-        if has_gains:
-            lines.append(
-                f"{'Gains' if self.best == 'largest' else 'Differences'} are paired by seed; in brackets their "
-                f"{LEVEL:.0%} interval, corrected for overlapping splits (Nadeau and Bengio 2003)."
-            )
         marks = {AHEAD: "ahead of", BEHIND: "behind"}
         shown = [mark for mark in marks if any(mark in entry.text for row in self.rows() for entry in row)]
         if shown:
             said = ", ".join(f"{mark} {marks[mark]} {self.baseline}" for mark in shown)
             lines.append(f"{said}: the interval excludes zero.")
-        elif has_gains and self.best != "neither":
+        elif len(self.methods) > 1 and self.best != "neither":
             lines.append(f"No interval excludes zero: no method is ahead of {self.baseline} or behind it.")
         return lines
+
+    def _what_cells_hold(self) -> list[str]:
+        if len(self.seeds) == 1:
+            if not any(self.interval(method, region) for method in self.methods for region in self.regions):
+                return []
+            return [
+                f"One seed: in brackets the {LEVEL:.0%} interval of the gain on these test samples, which does not "
+                "cover another split or training."
+            ]
+        means = f"Mean ± standard deviation over {len(self.seeds)} seeds."
+        if len(self.methods) == 1:
+            return [means]
+        what = "Gains" if self.best == "largest" else "Differences"
+        return [
+            means,
+            f"{what} are paired by seed; in brackets their {LEVEL:.0%} interval, corrected for overlapping splits "
+            "(Nadeau and Bengio 2003).",
+        ]
 
     def footnotes(self) -> list[str]:
         """Explain the marks of collapsed and failed runs, one line each."""
@@ -168,25 +202,13 @@ class Table:
         yield Entry(method)
         for region in self.regions:
             yield Entry(self.result(method, region) or "not run", self.ranks(region)[method])
-            yield Entry(self._gain(method, region))
+            yield Entry(self.gain_text(method, region))
             if self._has_published(region):
                 value = (self.published or {}).get((method, region))
                 yield Entry("-" if value is None else f"{value:.4f}")
 
     def _has_published(self, region: Region) -> bool:
         return any((method, region) in (self.published or {}) for method in self.methods)
-
-    def _gain(self, method: str, region: Region) -> str:
-        gains = self.gains(method, region)
-        if not gains:
-            return "-"
-        interval = self.interval(method, region)
-        if interval is None:
-            return f"{statistics.mean(gains):+.4f}{self._part(gains)}"
-        side = {"largest": interval.side, "smallest": -interval.side, "neither": 0}[self.best]
-        mark = {1: f" {AHEAD}", -1: f" {BEHIND}", 0: ""}[side]
-        ends = f"[{interval.low:+.4f}, {interval.high:+.4f}]"
-        return f"{statistics.mean(gains):+.4f} {ends}{self._part(gains)}{mark}"
 
     def _summary(self, values: Sequence[float]) -> str:
         if not values:

@@ -16,7 +16,8 @@ from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods.log_values import log_values
 from pauc_lightning.methods.nonfinite import check_evaluated_scores
-from pauc_lightning.metrics import BinaryPartialAUC
+from pauc_lightning.metrics import BinaryPartialAUC, BinaryTPRAtFPR
+from pauc_lightning.metrics.score_metric import ScoreMetric
 from pauc_lightning.models.backbone import (
     check_backbone,
     check_shape,
@@ -24,6 +25,8 @@ from pauc_lightning.models.backbone import (
     materialize,
 )
 from pauc_lightning.region import Region
+
+_TPR_AT_FPR = "tpr_at_fpr"
 
 PAPER_REGIONS = (
     Region(),
@@ -39,7 +42,8 @@ class EvaluatedModule(LightningModule):
 
     Args:
         backbone: Network that maps a batch of inputs to one logit per sample.
-        region: The optimised region, reported as ``pauc``.
+        region: The optimised region, reported as ``pauc``, with the recall at its largest false-positive rate as
+            ``tpr_at_fpr``.
         regions: Regions reported besides the optimised one and the whole AUC; None for the paper's four.
         input_shape: Shape of one input, for lazy layers.
     """
@@ -79,7 +83,8 @@ class EvaluatedModule(LightningModule):
 
     def reported_regions(self) -> list[Region]:
         """Return the regions whose partial AUC is logged in validation and test, the optimised one also as pauc."""
-        return [metric.region for metric in _named_metrics(self.test_metrics).values()]
+        metrics = _named_metrics(self.test_metrics).values()
+        return [metric.region for metric in metrics if isinstance(metric, BinaryPartialAUC)]
 
     # ------------------------------------------------------------------ validation, test, prediction
 
@@ -148,21 +153,22 @@ class EvaluatedModule(LightningModule):
 
 
 def _build_metrics(region: Region, regions: list[Region] | None) -> MetricCollection:
-    """Return a metric for the whole AUC, for the optimised region, and for each further region."""
+    """Return a metric for the whole AUC, for the optimised region and each further one, and the recall at its edge."""
     wanted = dict.fromkeys([Region(), region, *(PAPER_REGIONS if regions is None else regions)])
     metrics: dict[str, Metric | MetricCollection] = {  # the keys are module names, which have no dots
         one.name.replace(".", "_"): BinaryPartialAUC(one.max_fpr, one.min_tpr, one.min_fpr) for one in wanted
     }
-    # One group: the regions differ in what they compute, not in what they store.
+    metrics[_TPR_AT_FPR] = BinaryTPRAtFPR(region.max_fpr)
+    # One group: they differ in what they compute, not in what they store.
     return MetricCollection(metrics, compute_groups=[list(metrics)])
 
 
-def _named_metrics(metrics: MetricCollection) -> dict[str, BinaryPartialAUC]:
+def _named_metrics(metrics: MetricCollection) -> dict[str, ScoreMetric]:
     """Return the metrics by the names under which they are logged."""
-    named = {}
+    named: dict[str, ScoreMetric] = {}
     for _, metric in metrics.items(copy_state=False):
-        assert isinstance(metric, BinaryPartialAUC)
-        named[metric.region.name] = metric
+        assert isinstance(metric, ScoreMetric)
+        named[metric.region.name if isinstance(metric, BinaryPartialAUC) else _TPR_AT_FPR] = metric
     return named
 
 

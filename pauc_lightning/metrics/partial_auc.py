@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from functools import reduce
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities.data import dim_zero_cat
-from torchmetrics.utilities.distributed import gather_all_tensors
 
-from pauc_lightning.errors import InputError
-from pauc_lightning.metrics.functional.inputs import SCORE_DTYPES, Values, as_tensors, check_tensors
 from pauc_lightning.metrics.functional.partial_auc import (
     PartialAUCBounds,
     Scale,
@@ -23,9 +15,9 @@ from pauc_lightning.metrics.functional.partial_auc import (
     check_arguments,
     compute_exact,
     partial_auc_from_counts,
-    widest_float,
 )
 from pauc_lightning.metrics.functional.roc import RocCurve
+from pauc_lightning.metrics.score_metric import ScoreMetric
 from pauc_lightning.region import Region
 
 if TYPE_CHECKING:
@@ -33,14 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
-_FORWARD_FLAGS = (
-    *("_update_count", "_computed", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad"),
-    "compute_on_cpu",
-)
-"""The attributes that torchmetrics' ``forward`` changes besides the states."""
-
-
-class BinaryPartialAUC(Metric):
+class BinaryPartialAUC(ScoreMetric):
     r"""The partial AUC over all samples seen since the last reset, on one process or many.
 
     It is the area under the ROC curve inside the region, divided by the region's area. Without ties between the classes
@@ -87,17 +72,9 @@ class BinaryPartialAUC(Metric):
         tensor(0.7500, dtype=torch.float64)
     """
 
-    is_differentiable = False
     higher_is_better = True
-    full_state_update = False
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
-
-    # Not named `preds` and `target`: a MetricCollection lets metrics whose states look alike share one
-    # update, and torchmetrics' own may pass the scores through a sigmoid in theirs.
-    scores: list[Tensor]
-    labels: list[Tensor]
-    histogram: Tensor
 
     def __init__(
         self,
@@ -110,79 +87,11 @@ class BinaryPartialAUC(Metric):
         validate_args: bool = True,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("dist_sync_fn", _gather_promoted)
-        super().__init__(**kwargs)
+        super().__init__(thresholds, validate_args, **kwargs)
         self.region = Region(max_fpr, min_tpr, min_fpr)
         check_arguments(self.region, ties, scale)
-        if thresholds is not None and (
-            isinstance(thresholds, bool) or not isinstance(thresholds, Integral) or thresholds < 2
-        ):
-            raise InputError(
-                f"`thresholds` must be None (exact) or a number of bins from 2 on, got {thresholds!r}: 10000 "
-                "is a good start."
-            )
         self.ties = ties
         self.scale = scale
-        self.thresholds = None if thresholds is None else int(thresholds)
-        self.validate_args = validate_args
-        if self.thresholds is None:
-            self.add_state("scores", [], dist_reduce_fx="cat")
-            self.add_state("labels", [], dist_reduce_fx="cat")
-        else:
-            self.add_state(
-                "histogram", torch.zeros(2, self.thresholds, dtype=torch.int64), dist_reduce_fx="sum"
-            )
-
-    def update(self, preds: Values, target: Values) -> None:
-        """Add a batch.
-
-        Args:
-            preds: Finite scores of any floating dtype and shape; higher means more positive. A tensor, a numpy
-                array, a list (its numbers are read as float64) or a pandas Series.
-            target: Labels 0 and 1 (bool, integer or float), of the shape of ``preds``.
-
-        Raises:
-            InputError: If scores and labels do not fit together.
-        """
-        scores, labels = as_tensors(preds, target, self.device)
-        check_tensors(scores, labels, values=self.validate_args)
-        scores, labels = scores.detach().flatten(), labels.detach().flatten()
-        if scores.numel() == 0:
-            return
-        if self.thresholds is None:
-            self.scores.append(scores)
-            # torchmetrics gives a rank without samples a float32 state, which cannot be gathered with integer ones.
-            self.labels.append(labels.float())
-        else:
-            self.histogram = self.histogram + self._count(scores, labels, self.thresholds)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch and return its own value; a batch with one class only is rejected and changes nothing."""
-        # torchmetrics sets the state aside, computes on the batch, and puts it back only if that succeeds.
-        names = [*self._defaults, *_FORWARD_FLAGS]
-        before = {name: getattr(self, name) for name in names}
-        before |= {name: list(value) for name, value in before.items() if isinstance(value, list)}
-        try:
-            return super().forward(*args, **kwargs)
-        except Exception:
-            for name, value in before.items():
-                setattr(self, name, value)
-            raise
-
-    def _count(self, scores: Tensor, labels: Tensor, n_bins: int) -> Tensor:
-        """Count negatives and positives per bin, shape (2, bins)."""
-        if self.validate_args:
-            low, high = scores.aminmax()
-            if low < 0 or high > 1:
-                raise InputError(
-                    f"`preds` must lie in [0, 1] with `thresholds`, got scores from {low.item():g} to "
-                    f"{high.item():g}: pass probabilities (logits.sigmoid()), or thresholds=None."
-                )
-        # In the widest dtype, the bin is a monotone function of the score for scores of any dtype.
-        bins = (scores.to(widest_float(scores.device)) * n_bins).long().clamp(0, n_bins - 1)
-        cells = bins + n_bins * (labels == 1)
-        counts = cells.new_zeros(2 * n_bins).index_add(0, cells, torch.ones_like(cells))
-        return counts.view(2, n_bins)
 
     def compute(self) -> Tensor:
         """Compute the partial AUC of everything seen, on all ranks together.
@@ -258,11 +167,6 @@ class BinaryPartialAUC(Metric):
     def _exact(self) -> Tensor:
         return compute_exact(*self._samples(), self.region, self.ties, self.scale)
 
-    def _samples(self) -> tuple[Tensor, Tensor]:
-        if isinstance(self.scores, list) and not self.scores:
-            return torch.empty(0, device=self.device), torch.empty(0, device=self.device)
-        return dim_zero_cat(self.scores), dim_zero_cat(self.labels)
-
     def _bounds(self) -> PartialAUCBounds:
         region = self.region
         return partial_auc_from_counts(
@@ -274,23 +178,3 @@ class BinaryPartialAUC(Metric):
             self.ties,
             self.scale,
         )
-
-    def _all_ranks(self) -> AbstractContextManager[None]:
-        """Let the states hold every rank's samples within the block; torchmetrics does so for ``compute`` only."""
-        return self.sync_context(
-            dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync and not self._is_synced
-        )
-
-
-def _gather_promoted(result: Tensor, group: Any = None) -> list[Tensor]:
-    """Gather as torchmetrics does, but in a dtype that all ranks agree on.
-
-    A rank without samples contributes float32, and mixed precision may give ranks different dtypes. A collective of
-    different dtypes crashes or returns garbage. Widening a float is exact.
-    """
-    if result.is_floating_point():
-        code = torch.tensor(SCORE_DTYPES.index(result.dtype), device=result.device)
-        dtypes = [SCORE_DTYPES[int(other)] for other in gather_all_tensors(code, group)]
-        result = result.to(reduce(torch.promote_types, dtypes))
-    gathered: list[Tensor] = gather_all_tensors(result, group)
-    return gathered

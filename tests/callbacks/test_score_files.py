@@ -14,13 +14,14 @@ from ddp import run_on_ranks
 from methods.training import digits
 from numpy.typing import NDArray
 
-from pauc_lightning.callbacks import RunCheckpoint, ScoreFiles
+from pauc_lightning.callbacks import DecisionThresholds, RunCheckpoint, ScoreFiles
 from pauc_lightning.checkpoint_io import read_checkpoint, write_checkpoint
 from pauc_lightning.cli import main
 from pauc_lightning.errors import InputError
 from pauc_lightning.run_files import (
     CALIBRATION,
     OF_THE_BEST_MODEL,
+    TEST_SCORES,
     SavedScores,
     read_scores,
     read_test_scores,
@@ -51,7 +52,7 @@ def assert_scores_of_best(folder: Path) -> None:
 
 
 def test_a_finished_run_has_the_scores_of_its_best_model(tmp_path: Path) -> None:
-    done = run(tmp_path, extra=[ScoreFiles()], max_epochs=4)
+    done = run(tmp_path, extra=[DecisionThresholds()], max_epochs=4)
     assert read_checkpoint(done.best)["global_step"] < 40, "the last model must not be the best here"
     assert_scores_of_best(tmp_path)
     from_file = read_scores(tmp_path / "validation_scores.npz")
@@ -72,7 +73,7 @@ def test_a_killed_run_never_has_the_scores_of_another_model(
     tmp_path: Path, hook: str, seconds: float
 ) -> None:
     """What lies on the disk at the moment of the kill is consistent, and so is the end of the resumed run."""
-    run(tmp_path / "a", max_epochs=2, extra=[ScoreFiles()])
+    run(tmp_path / "a", max_epochs=2, extra=[DecisionThresholds()])
     (tmp_path / "a" / CALIBRATION).write_text("{}")
     before = read_checkpoint(tmp_path / "a/checkpoints/best.ckpt")["global_step"]
     settings: dict[str, Any] = {"seconds_between_saves": seconds, "every_n_train_steps": 7}
@@ -81,7 +82,7 @@ def test_a_killed_run_never_has_the_scores_of_another_model(
         if hook != "on_train_batch_start"
         else Kill(hook, 36, tmp_path / "copy")
     )
-    again: dict[str, Any] = {"resume": tmp_path / "a/checkpoints/last.ckpt", "extra": [ScoreFiles()]}
+    again: dict[str, Any] = {"resume": tmp_path / "a/checkpoints/last.ckpt", "extra": [DecisionThresholds()]}
     if not isinstance(kill, RunCheckpoint):
         again["checkpoint"] = RunCheckpoint(**settings)
     killed = run(tmp_path / "a", kill=kill, max_epochs=5, **again)
@@ -90,9 +91,13 @@ def test_a_killed_run_never_has_the_scores_of_another_model(
         assert_scores_of_best(folder)
     after = read_checkpoint(killed.best)["global_step"]
     left = {name for name in OF_THE_BEST_MODEL if (tmp_path / "a" / name).exists()}
-    assert left == ({"validation_scores.npz", CALIBRATION} if after == before else set())
+    assert left == (set(OF_THE_BEST_MODEL) - {TEST_SCORES} if after == before else set())
     resumed = run(
-        tmp_path / "a", resume=killed.last, extra=[ScoreFiles()], checkpoint=RunCheckpoint(), max_epochs=5
+        tmp_path / "a",
+        resume=killed.last,
+        extra=[DecisionThresholds()],
+        checkpoint=RunCheckpoint(),
+        max_epochs=5,
     )
     assert_scores_of_best(tmp_path / "a")
     assert read_checkpoint(resumed.best)["global_step"] > before
@@ -105,7 +110,7 @@ def two_processes(rank: int, folder: Path) -> SavedScores:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", GROUP_RANK="0", LOCAL_WORLD_SIZE="2")
     settings: dict[str, Any] = {"devices": 2, "strategy": "ddp", "max_epochs": 2}
     # An odd number of validation samples, in batches that do not divide it: the ranks have different numbers.
-    done = run(folder, extra=[ScoreFiles()], data={"eval_batch_size": 11}, **settings)
+    done = run(folder, extra=[DecisionThresholds(), ScoreFiles()], data={"eval_batch_size": 11}, **settings)
     torch.distributed.barrier()
     done.trainer.test(done.module, datamodule=digits(eval_batch_size=11), ckpt_path=str(done.best))
     torch.distributed.barrier()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from PIL import Image
 
 from pauc_lightning.cli import main
+from pauc_lightning.decisions import operating_point_of_run
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 N = 600
@@ -129,6 +131,56 @@ def test_scores_that_go_elsewhere_leave_the_run_as_it_was(run: Path, tmp_path: P
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
     assert len(scores(tmp_path / "scores.csv")) == 30
     assert not Path("config.yaml").exists()
+
+
+def test_decisions_are_made_by_the_threshold_of_the_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patients()[:90].drop(columns="outcome").to_csv(tmp_path / "new.csv", index=False)
+    saved = json.loads((run / "operating_points.json").read_text())["points"]
+    rates = [point["target_fpr"] for point in saved]
+    assert rates == [0.01, 0.05, 0.3]
+    assert saved[0]["guaranteed"] is None  # the validation part has about 60 negatives
+    named: dict[str, Any] = {"input": tmp_path / "new.csv", "output": tmp_path / "scores.csv"}
+    for rate, options, kind in (
+        (0.3, (), "guaranteed"),
+        (0.3, ("--threshold=empirical",), "empirical"),
+        (0.01, (), "empirical"),
+    ):
+        predict(run, *options, "--overwrite", target_fpr=rate, **named)
+        said = capsys.readouterr().out
+        assert f"the {kind} threshold for FPR ≤ {rate:g}" in said
+        assert ("takes at least 299 negatives" in said) == (rate == 0.01)
+        table = scores(tmp_path / "scores.csv")
+        assert list(table.columns) == ["index", "patient", "score", "decision"]
+        threshold = saved[rates.index(rate)][kind]["threshold"]
+        assert table["decision"].tolist() == (table["score"] >= threshold).astype(int).tolist()
+        assert (table["decision"].mean() > 0) == (rate == 0.3)
+        assert table["decision"].mean() < 1
+    # A rate that the run does not list is as good.
+    predict(run, "--overwrite", "--delta=0.2", target_fpr=0.1, **named)
+    chosen = operating_point_of_run(run, 0.1, delta=0.2)
+    table = scores(tmp_path / "scores.csv")
+    assert table["decision"].sum() == (table["score"] >= chosen.point.threshold).sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--target_fpr=0.01", "--threshold=guaranteed"], "takes at least 299 negatives"),
+        (["--target_fpr=1"], "`target_fpr` must be"),
+        (["--target_fpr=some"], "`--target_fpr some`: give a number"),
+        (["--target_fpr=0.1", "--ckpt_path=last"], "needs the run's best model"),
+        (["--target_fpr=0.1", "--ckpt_path", "last"], "needs the run's best model"),
+        (["--threshold=empirical"], "need `--target_fpr`"),
+        (["--target_fpr=0.1", "--threshold=exact"], "`exact` does not exist"),
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused(
+    run: Path, tmp_path: Path, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sentence in refused(capsys, run, *options, output=tmp_path / "scores.csv")
+    assert not (tmp_path / "scores.csv").exists()
 
 
 def test_what_is_unusual_is_said_once(run: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pauc_lightning.cli.run_commands import translate
-from pauc_lightning.cli.runs import RunDirectory, claim_version, find_checkpoint, release
+from pauc_lightning.cli.runs import claim_version, find_checkpoint, release
 from pauc_lightning.errors import InputError
+from pauc_lightning.run_directory import RunDirectory
 
 
 def a_run(path: Path, *checkpoints: str) -> Path:

@@ -43,6 +43,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "configs --help",
             "benchmark --help",
             "compare --help",
+            "features --help",
             "tune --help",
         ),
         *(
@@ -50,6 +51,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "fit -c nothing",
             "compare --methods nothing",
             "tune --methods nothing",
+            "features --images x",
             "data --help",
             "data",
             "data --export x",

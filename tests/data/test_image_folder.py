@@ -402,3 +402,16 @@ def test_predict_part_decides_what_predict_scores(root: Path) -> None:
     data.trainer = Trainer(logger=False, accelerator="cpu", enable_checkpointing=False)
     transformed = data.on_after_batch_transfer(batch, 0)
     torch.testing.assert_close(transformed.input, data.eval_transform(batch.input))  # not augmented
+
+
+def test_the_constants_of_the_normalisation_can_be_chosen(root: Path) -> None:
+    data = module(root, mean=[0.5, 0.25, 0], std=[0.5, 0.5, 2])
+    images = data.inputs[torch.arange(90)]
+    scaled = (images.float() / 255 - torch.tensor([0.5, 0.25, 0.0]).view(3, 1, 1)) / torch.tensor(
+        [0.5, 0.5, 2.0]
+    ).view(3, 1, 1)
+    torch.testing.assert_close(data.eval_transform(images), scaled)
+    with pytest.raises(InputError, match=r"`mean` must be a list of 3 numbers, one per channel, got \[0.5\]"):
+        module(root, mean=[0.5])
+    with pytest.raises(InputError, match=r"`std\[1\]` must be a finite number above 0, got 0"):
+        module(root, std=[1, 0, 1])

@@ -17,7 +17,7 @@ from rich.console import Console
 from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.csv_rows import as_csv, csv_rows
 from pauc_lightning.experiments.display import rich_table
-from pauc_lightning.experiments.interval import corrected_interval
+from pauc_lightning.experiments.interval import Interval, corrected_interval
 from pauc_lightning.experiments.latex import PREAMBLE, as_latex, escape
 from pauc_lightning.experiments.markdown import as_markdown
 from pauc_lightning.experiments.outcome import Collapse, Outcome
@@ -78,6 +78,22 @@ def test_one_seed_has_neither_deviation_nor_interval_nor_verdict() -> None:
     assert column(text, 2) == ["-", "+0.1010", "-0.0990", "+0.4000"]
     for sign in ("±", "nan", "▲", "▼", "["):
         assert sign not in text
+
+
+def test_one_seed_has_the_interval_of_the_paired_samples() -> None:
+    ends = {"ahead": Interval(0.05, 0.15), "behind": Interval(-0.2, -0.01), "un_sure": Interval(-0.1, 0.9)}
+    first = table({name: values[:1] for name, values in VALUES.items()})
+    text = as_markdown(replace(first, paired=lambda run, other: ends[run.method]))
+    assert column(text, 2) == [
+        *("-", "+0.1010 [+0.0500, +0.1500] ▲", "-0.0990 [-0.2000, -0.0100] ▼"),
+        "+0.4000 [-0.1000, +0.9000]",
+    ]
+    assert "One seed: in brackets the 95% interval of the gain on these test samples" in text
+    assert "▲ ahead of ce, ▼ behind ce: the interval excludes zero." in text
+    assert "±" not in text
+    # Several seeds say more than one test part: its interval is not used then.
+    several = as_markdown(replace(table(), paired=lambda run, other: Interval(0.9, 1.0)))
+    assert several == as_markdown(table())
 
 
 def test_best_and_second_best_are_marked() -> None:

@@ -9,8 +9,9 @@ from torch import Tensor
 from torchmetrics import MetricCollection
 
 from pauc_lightning import InputError
-from pauc_lightning.metrics import BinaryPartialAUC
-from pauc_lightning.metrics.functional import binary_partial_auc
+from pauc_lightning.metrics import BinaryPartialAUC, BinaryPartialAUCInterval, BinaryTPRAtFPR
+from pauc_lightning.metrics.functional import binary_partial_auc, partial_auc_interval
+from pauc_lightning.metrics.functional.intervals import IntervalMethod
 
 ARGUMENTS: list[dict[str, Any]] = [
     {"max_fpr": 0.3, "min_tpr": 0.6},
@@ -19,6 +20,9 @@ ARGUMENTS: list[dict[str, Any]] = [
     {"max_fpr": 0.5, "min_fpr": 0.1, "ties": "win"},
     {"max_fpr": 0.13, "scale": "mcclish"},
 ]
+
+
+METHODS: tuple[IntervalMethod, ...] = ("analytic", "bootstrap")
 
 
 def make_samples(n: int = 400) -> tuple[Tensor, Tensor]:
@@ -81,6 +85,20 @@ def _on_a_rank(rank: int) -> dict[str, Any]:
     collection = MetricCollection({"a": BinaryPartialAUC(max_fpr=0.3), "b": BinaryPartialAUC(min_tpr=0.5)})
     collection.update(preds[uneven], target[uneven])
     results["collection"] = {name: value.item() for name, value in collection.compute().items()}
+    for i, thresholds in enumerate((None, 50)):
+        recall, shifted = BinaryTPRAtFPR(0.1, thresholds), preds + 0.003  # away from the bins' edges
+        recall.update(shifted[uneven], target[uneven])
+        # A rank that has its own samples only would give another value.
+        results[f"recall {i}"] = [recall.compute().item(), *recall.operating_point(), recall.compute().item()]
+        recall.reset()
+        part = target == rank
+        recall.update(shifted[part], target[part])
+        results[f"recall {i} one class"] = [recall.compute().item(), *recall.operating_point()]
+    for method in METHODS:
+        interval = BinaryPartialAUCInterval(0.3, 0.2, method=method, n_resamples=200)
+        if rank == 0:
+            interval.update(preds, target)  # all samples on one rank
+        results[f"interval {method}"] = {name: value.item() for name, value in interval.compute().items()}
     try:
         BinaryPartialAUC().compute()
     except InputError as error:
@@ -120,3 +138,24 @@ def test_two_processes_agree_with_one() -> None:
         "b": binary_partial_auc(preds, target, min_tpr=0.5).item(),
     }
     assert "got no positive among 0 labels" in first["nobody"]
+    point = _scanned(preds + 0.003, target, 0.1)
+    for i, threshold in enumerate((point[0], point[0] - 0.003)):  # 50 bins hold one score each
+        expected = [point[2], threshold, *point[1:]]
+        assert first[f"recall {i}"] == pytest.approx([*expected, point[2]], abs=1e-6)
+        assert first[f"recall {i} one class"] == pytest.approx(expected, abs=1e-6)
+    for method in METHODS:
+        expected_interval = partial_auc_interval(preds, target, 0.3, 0.2, method=method, n_resamples=200)
+        for name, number in first[f"interval {method}"].items():
+            assert number == pytest.approx(getattr(expected_interval, name), abs=1e-12)
+
+
+def _scanned(preds: Tensor, target: Tensor, max_fpr: float) -> tuple[float, float, float, float]:
+    """The threshold, false-positive rate, recall and precision of the largest recall, by trying all thresholds."""
+    points = []
+    for threshold in preds[target == 1].unique().tolist():
+        called = preds >= threshold
+        fpr = called[target == 0].double().mean().item()
+        if fpr <= max_fpr:
+            recall = called[target == 1].double().mean().item()
+            points.append((threshold, fpr, recall, target[called].double().mean().item()))
+    return max(points, key=lambda point: point[2])

@@ -82,6 +82,21 @@ def check_tensors(preds: Tensor, target: Tensor, values: bool = True) -> None:
         _check_labels(target)
 
 
+def check_groups(groups: ArrayLike, n_samples: int) -> NDArray[Any]:
+    """Return the group of each sample as an array.
+
+    Raises:
+        InputError: If there is not one for each sample.
+    """
+    names = np.asarray(groups).ravel()
+    if len(names) != n_samples:
+        raise InputError(
+            f"`groups` must name the group of each of the {n_samples} samples, got {len(names)} values: pass one per "
+            "sample."
+        )
+    return names
+
+
 def as_counts(pos_counts: Values, neg_counts: Values) -> tuple[Tensor, Tensor]:
     """Convert numbers of samples per bin to int64 vectors.
 

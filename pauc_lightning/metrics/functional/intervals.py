@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import Any, Literal, get_args
@@ -16,39 +15,12 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional.bootstrap import resampled, resampled_together
 from pauc_lightning.metrics.functional.cells import Cells, Counts, areas, highest_tpr
 from pauc_lightning.metrics.functional.influence import influence
-from pauc_lightning.metrics.functional.inputs import Values, as_tensors, check_tensors
+from pauc_lightning.metrics.functional.inputs import Values, as_tensors, check_groups, check_tensors
+from pauc_lightning.metrics.functional.interval import Interval
 from pauc_lightning.metrics.functional.partial_auc import binary_partial_auc
 from pauc_lightning.region import Region, select_count
 
 IntervalMethod = Literal["analytic", "bootstrap"]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with its confidence interval.
-
-    Args:
-        value: The estimate.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
-        standard_error: Standard error of the estimate.
-        confidence: The interval covers the true value with about this probability.
-    """
-
-    value: float
-    low: float
-    high: float
-    standard_error: float
-    confidence: float
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether zero lies outside, so that a difference has a sign."""
-        return self.low > 0 or self.high < 0
-
-    def __str__(self) -> str:
-        """The estimate and the interval, as in ``0.8125 [0.7301, 0.8734]``."""
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
 
 def partial_auc_interval(
@@ -271,13 +243,7 @@ def _checked(
         raise InputError(
             '`groups` need `method="bootstrap"`, got "analytic", which takes samples as independent.'
         )
-    names = np.asarray(groups).ravel()
-    if len(names) != len(is_positive):
-        raise InputError(
-            f"`groups` must name the group of each of the {len(is_positive)} samples, got {len(names)} values: pass "
-            "one per sample."
-        )
-    return names
+    return check_groups(groups, len(is_positive))
 
 
 def _quantile(confidence: float) -> float:

@@ -1,0 +1,60 @@
+"""The gain of one run over another on the same test samples, with an interval: what one seed can say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pauc_lightning.errors import InputError
+from pauc_lightning.experiments.cells import Run
+from pauc_lightning.experiments.interval import LEVEL, Interval
+from pauc_lightning.metrics.functional import partial_auc_difference
+from pauc_lightning.run_files import TEST_SCORES, SavedScores, read_scores
+
+
+class PairedTests:
+    """Compares the test scores of two runs sample by sample.
+
+    The interval says how far the gain may be off because the test part is a sample. It does not know how another split
+    or another training would have ended, which only several seeds can show.
+
+    Args:
+        folders: The directories of the finished runs.
+    """
+
+    def __init__(self, folders: Mapping[Run, Path]) -> None:
+        self._folders = folders
+        self._intervals: dict[tuple[Run, Run], Interval | None] = {}
+
+    def __call__(self, run: Run, other: Run) -> Interval | None:
+        """The interval of the gain of ``run`` over ``other``; None if a run did not keep the scores of its test.
+
+        Args:
+            run: A run.
+            other: A run for the same region, on the same test part.
+        """
+        key = run, other
+        if key not in self._intervals:
+            self._intervals[key] = self._compare(run, other)
+        return self._intervals[key]
+
+    def _compare(self, run: Run, other: Run) -> Interval | None:
+        one, two = (self._scores(each) for each in (run, other))
+        if one is None or two is None or not one.is_of_the_same_samples_as(two):
+            return None
+        region = run.region
+        try:
+            difference = partial_auc_difference(
+                *(one.score, two.score, one.label),
+                *(region.max_fpr, region.min_tpr, region.min_fpr),
+                confidence=LEVEL,
+            )
+        except InputError:  # a class with a single sample
+            return None
+        return Interval(difference.low, difference.high)
+
+    def _scores(self, run: Run) -> SavedScores | None:
+        folder = self._folders.get(run)
+        if folder is None or not (folder / TEST_SCORES).is_file():
+            return None  # a run of an earlier version
+        return read_scores(folder / TEST_SCORES)

@@ -1,0 +1,61 @@
+"""The experiments of "When does it help?" run as shipped, on small tables in the format of the real ones."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pauc_lightning.cli import main
+
+TABLES = ("mammography", "htru2")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write_table(path: Path, classes: list[str] | None = None, n: int = 600) -> None:
+    rng = np.random.default_rng(0)
+    codes = (rng.random(n) < 0.2).astype(int) if classes is None else np.arange(n) % len(classes)
+    inputs = rng.normal(size=(n, 4)) + codes[:, None]
+    table = pd.DataFrame(inputs.astype("float32"), columns=[f"f{i}" for i in range(4)])
+    table["label"] = codes if classes is None else np.array(classes)[codes]
+    if classes is not None:
+        table["file"] = [f"{i}.jpg" for i in range(n)]
+    path.parent.mkdir(exist_ok=True)
+    table.to_parquet(path)
+
+
+def run(experiment: str, *options: str) -> list[dict[str, str]]:
+    short = ("--seeds", "0", "1", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "2", "--regions", "0.3")
+    main(["compare", "-c", experiment, *options, *short])
+    with Path(f"runs/{experiment}/table.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_eight_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in TABLES:
+        write_table(Path(f"tables/{name}.parquet"))
+    rows = run(
+        "eight_tables", "--data_sets", *TABLES, "--backbones", "linear", "--methods", "ce", "partial_auc"
+    )
+    assert {(row["data"], row["method"]) for row in rows} == {
+        (name, method) for name in TABLES for method in ("ce", "partial_auc")
+    }
+    assert all(0 < float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+    summary = Path("runs/eight_tables/summary.md").read_text()
+    assert "| mammography, linear |" in summary
+    assert summary.strip() in capsys.readouterr().out
+    assert Path("runs/eight_tables/gains.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_frozen_features() -> None:
+    write_table(Path("features/cifar10.parquet"), ["bird", "cat", "dog"])
+    rows = run("frozen_features", "--data_sets", "cats", "--methods", "ce", "--data.imbalance_ratio", "0.5")
+    assert [row["method"] for row in rows] == ["ce"]
+    assert 0 < float(rows[0]["mean"]) <= 1

@@ -1,0 +1,104 @@
+"""The summary of a comparison on several data sets: its table and its figure, from hand-made results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from pauc_lightning.experiments.cells import Run, Task
+from pauc_lightning.experiments.interval import corrected_interval
+from pauc_lightning.experiments.outcome import Outcome
+from pauc_lightning.experiments.summary import summary_figure, summary_gains, summary_markdown
+from pauc_lightning.experiments.table import Table
+from pauc_lightning.plotting import Gain, plot_gains
+from pauc_lightning.region import Region
+
+REGION = Region(0.05)
+VALUES = {
+    ("fraud", "linear"): {"ce": [0.50, 0.60, 0.55], "ours": [0.601, 0.699, 0.650]},  # gains .101 .099 .100
+    ("fraud", "mlp"): {"ce": [0.70, 0.72, 0.71], "ours": [0.72, 0.70, 0.71]},  # gains .02 -.02 0
+    ("spam", "linear"): {"ce": [0.80, 0.80, 0.80], "ours": [0.749, 0.750, 0.751]},  # gains -.051 -.05 -.049
+}
+
+
+def tables(
+    values: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = VALUES,
+    regions: Sequence[Region] = (REGION,),
+) -> list[Table]:
+    found = []
+    for (data, backbone), of_methods in values.items():
+
+        def outcome(run: Run, of_methods: Mapping[str, Sequence[float]] = of_methods) -> Outcome:
+            return Outcome(of_methods[run.method][run.seed])
+
+        seeds = range(len(of_methods["ce"]))
+        found.append(Table(list(of_methods), regions, seeds, outcome, "ce", Task(data, backbone)))
+    return found
+
+
+def test_the_table_has_the_gains_of_every_data_set_their_mean_and_the_counts() -> None:
+    lines = [line for line in summary_markdown(tables()).splitlines() if line.startswith("|")]
+    assert lines[0] == "| data | ce | ours |"
+    interval = corrected_interval([0.101, 0.099, 0.100])
+    assert interval is not None
+    assert lines[2] == f"| fraud, linear | 0.5500 | +0.100 [{interval.low:+.3f}, {interval.high:+.3f}] ▲ |"
+    assert lines[3].startswith("| fraud, mlp | 0.7100 | +0.000 [-")
+    assert lines[3].endswith("] |")
+    assert lines[4].endswith("▼ |")
+    mean = (0.55 + 0.71 + 0.80) / 3
+    assert lines[5] == f"| mean | {mean:.4f} | {(0.1 + 0 - 0.05) / 3:+.3f} |"
+    assert lines[6] == "| | | 1 ▲ 1 ▼ of 3 |"
+
+
+def test_one_seed_has_gains_but_no_intervals_and_no_figure() -> None:
+    one = tables({key: {m: v[:1] for m, v in of.items()} for key, of in VALUES.items()})
+    assert "| fraud, linear | 0.5000 | +0.101 |" in summary_markdown(one)
+    assert "nan" not in summary_markdown(one)
+    assert summary_figure(one) is None
+
+
+def test_the_figure_has_a_panel_for_each_backbone_and_region_and_a_row_for_each_data_set() -> None:
+    gains = summary_gains(tables(regions=(REGION, Region(0.3))))
+    assert list(dict.fromkeys(gain.panel for gain in gains)) == [
+        f"{backbone}, {region.title}" for region in (REGION, Region(0.3)) for backbone in ("linear", "mlp")
+    ]
+    assert {gain.data for gain in gains} == {"fraud", "spam"}
+    assert [gain.excludes_zero for gain in gains[:3]] == [True, True, False]  # both linear ones come first
+    figure = summary_figure(tables())
+    assert figure is not None
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        f"{b}, {REGION.title}" for b in ("linear", "mlp")
+    ]
+
+
+def test_markers_stand_at_the_means_and_are_filled_where_the_interval_excludes_zero() -> None:
+    gains = [
+        Gain("a", "p", "ours", 0.10, 0.05, 0.15),
+        Gain("b", "p", "ours", -0.02, -3.0, 3.0),  # so wide that it leaves the panel
+    ]
+    figure = plot_gains(gains, "ce")
+    markers = {
+        line.get_xdata()[0]: line
+        for line in lines(figure)
+        if line.get_marker() == "o" and len(line.get_xdata())
+    }
+    assert set(markers) == {0.10, -0.02}
+    assert markers[0.10].get_markerfacecolor() != "white"
+    assert markers[-0.02].get_markerfacecolor() == "white"
+    low, high = figure.axes[0].get_xlim()
+    assert low > -1
+    assert high < 1
+    assert {line.get_marker() for line in lines(figure)} >= {"<", ">"}
+
+
+def lines(figure: Figure) -> list[Any]:
+    return list(figure.axes[0].lines)
+
+
+@pytest.mark.parametrize("number", [1, 9])
+def test_any_number_of_methods_can_be_drawn(number: int) -> None:
+    gains = [Gain("a", "p", f"m{i}", 0.01 * i, 0.0, 0.02 * i) for i in range(number)]
+    plot_gains(gains, "ce", "Title").draw_without_rendering()
