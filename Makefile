@@ -9,7 +9,7 @@ PEERS  := --no-deps 'libauc==2.0.1' 'xcurve==1.1.0'
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-lowest lint docs docs-serve format hooks dist clean
+.PHONY: help quickstart test test-lowest lint docs docs-serve notebooks format hooks dist clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, with warni
 
 docs-serve: $(VENV)/.installed-docs  ## Show the documentation at http://127.0.0.1:8000 while you write
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+notebooks: $(VENV)/.installed-dev $(VENV)/.installed-docs  ## Run the notebooks and keep their outputs in them
+	OMP_NUM_THREADS=1 $(BIN)/python docs/site/run_notebooks.py notebooks/*.ipynb
 
 format: $(VENV)/.installed-dev  ## Let ruff format and fix
 	$(BIN)/ruff check --fix .

@@ -17,7 +17,7 @@ FLOORS = (
     ("metrics.functional", "loggers", "run_files"),
     ("calibration", "decisions", "metrics", "plotting", "objectives", "data", "models"),
     ("optim", "trees"),
-    ("methods",),
+    ("methods", "sklearn"),
     ("callbacks", "inference"),
     (
         "advice",
