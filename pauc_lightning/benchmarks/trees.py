@@ -23,10 +23,12 @@ from pauc_lightning.experiments.trees.tables import Table, load_table, made_up_t
 from pauc_lightning.files import write_text
 from pauc_lightning.region import Region
 
-EPILOG = """Each table is split by each seed into 0.7, 0.15 and 0.15 for training, validation and test; equal rows stay
-together. Each objective gets the same number of trials of random search, with the same draws of the common settings;
-trial and number of trees are chosen by the region's partial AUC on the validation part. Results are kept in --out after
-each objective: the same command continues where it was stopped."""
+EPILOG = (
+    "Each table is split by each seed into 0.7, 0.15 and 0.15 for training, validation and test; equal rows stay "
+    "together. Each objective gets the same number of trials of random search, with the same draws of the common "
+    "settings; trial and number of trees are chosen by the region's partial AUC on the validation part. Results are "
+    "kept in --out after each objective: the same command continues where it was stopped."
+)
 
 
 def run(plan: Plan, tables: Sequence[Table], out: Path) -> list[Result]:

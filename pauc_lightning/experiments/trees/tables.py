@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pauc_lightning.data.table_labels import label_classes, positive_classes
+from pauc_lightning.data.table_labels import label_classes, label_key
 from pauc_lightning.data.table_reader import few, read_table
 from pauc_lightning.errors import InputError
 
@@ -111,17 +111,16 @@ def load_table(path: Path, label: str) -> Table:
             f"`--label {label}` is not a column of {path}: it has {few(table.columns.tolist())}."
         )
     classes, values = label_classes(table[label], label, str(path))
-    if len(values) != 2:
+    if [label_key(value) for value in values] != [0.0, 1.0]:
         raise InputError(
-            f"the label {label!r} of {path} has the values {few(values)}: two are needed, 0 and 1."
+            f"the label {label!r} of {path} has the values {few(values)}: it must have 0 and 1; add such a column to "
+            "the file, and name it with --label."
         )
-    positive = positive_classes(values, None, label)
     inputs = table.drop(columns=label)
     if inputs.shape[1] == 0:
         raise InputError(f"{path} has no columns besides the label {label!r}: add some.")
     columns = [_numbers(inputs[name]) for name in inputs]
-    target = np.isin(classes, positive).astype(np.int64)
-    return Table(path.stem, np.stack(columns, axis=1), target)
+    return Table(path.stem, np.stack(columns, axis=1), classes)
 
 
 def _numbers(column: Series[Any]) -> NDArray[np.float32]:

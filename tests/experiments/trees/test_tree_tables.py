@@ -71,7 +71,7 @@ def test_the_fingerprint_knows_every_value() -> None:
 def test_mistakes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,label\n1,0\n2,1\n3,2\n")
-    with pytest.raises(InputError, match="has the values 0, 1, 2: two are needed"):
+    with pytest.raises(InputError, match="has the values 0, 1, 2: it must have 0 and 1"):
         load_table(path, "label")
     with pytest.raises(InputError, match="`--label y` is not a column"):
         load_table(path, "y")
