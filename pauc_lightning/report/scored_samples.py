@@ -70,8 +70,8 @@ class ScoredSamples:
         for name, count in (("positives", n_pos), ("negatives", n - n_pos)):
             if count < 2:
                 raise InputError(
-                    f"`{self.name}` must have at least two {name} for a report, got {count} among {n} samples: add some. "
-                    "Positives have the label 1."
+                    f"`{self.name}` must have at least two {name} for a report, got {count} among {n} samples. "
+                    "Add some; positives have the label 1."
                 )
         return SavedScores.of(scores.flatten(), labels.flatten())
 
