@@ -24,7 +24,7 @@ FLOORS = (
         "cli",
         "experiments",
         "features",
-        "figures",
+        "report",
         "tuning",
         "benchmarks",
         "data_command",

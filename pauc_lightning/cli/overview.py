@@ -19,6 +19,7 @@ GROUPS = {
         "validate": "evaluate a run on the validation part",
         "predict": "score samples, including new data, with a run",
         "evaluate": "intervals and thresholds for scores of any program",
+        "report": "write one HTML page about runs, or about any model's scores",
     },
     "Prepare data": {
         "features": "turn images into a table with a pretrained network",
@@ -44,6 +45,7 @@ pauc tune -c digits --methods ce upauci --trials 20
 pauc advise -c digits --region 0.1 --minutes 5
 pauc figure roc runs/compare
 pauc features --images photos --network resnet50 --output features.parquet
+pauc report runs/DigitsLT-CE/version_0 runs/DigitsLT-UPAUCI/version_0
 """
 
 _MORE = """\

@@ -45,6 +45,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "compare --help",
             "features --help",
             "tune --help",
+            "report --help",
         ),
         *(
             "fti",
