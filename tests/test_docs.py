@@ -40,9 +40,9 @@ PAGES = (
     "own-backbone",
     "logging",
     "calibration",
-    "report",
     "trained-model",
     "surrogates",
+    "sklearn",
     "trees",
 )
 SHORT = (

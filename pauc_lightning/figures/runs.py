@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.configs import read_config
-from pauc_lightning.cli.runs import RunDirectory
+from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import request as compare_request
 from pauc_lightning.experiments.compare import RunPauc, make_comparison

@@ -67,8 +67,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         standardize: Whether to subtract each column's mean and divide by its standard deviation in training.
         warmup_epochs: Epochs of cross-entropy before the method; 0 starts from random weights. A linear scorer does
             not count them: any number above 0 means ``LogisticRegression`` to convergence.
-        epochs: Epochs of the method. An epoch is one pass over the negatives, but at least 10 steps of a linear scorer and
-            50 of a network.
+        epochs: Epochs of the method. An epoch is one pass over the negatives, but at least 10 steps of a linear scorer
+            and 50 of a network.
         batch_size: Samples per batch, at most.
         positive_fraction: Share of positives in each batch, at least; more if the data have more.
         learning_rate: Step size of the network; it falls to zero along a cosine. "auto" is 0.5 for "upauci" and

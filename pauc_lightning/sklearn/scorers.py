@@ -141,8 +141,8 @@ def scores_and_targets(
     unknown = labels[~np.isin(labels, classes)]
     if len(unknown) > 0:
         raise InputError(
-            f"`y` must hold the classes {classes.tolist()} that the estimator knows, got {unknown[:1].tolist()[0]!r}: fit it on "
-            "such labels."
+            f"`y` must hold the classes {classes.tolist()} that the estimator knows, got {unknown.tolist()[0]!r}: fit "
+            "it on such labels."
         )
     number = 1 if pos_label is None else classes.tolist().index(pos_label)
     if hasattr(estimator, "decision_function"):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.optimize import minimize
@@ -15,6 +15,7 @@ from pauc_lightning.plotting.direct_labels import LineEnd, label_line_ends, spre
 from pauc_lightning.plotting.print_style import print_figure
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
 def test_places_keep_their_distance_and_their_order(wanted: list[float], gap: float) -> None:
     places = spread(wanted, gap, low=0.0, high=1.0)
