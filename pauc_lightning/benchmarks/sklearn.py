@@ -86,7 +86,8 @@ def fit_plainly(X: NDArray[Any], y: NDArray[Any], hidden: tuple[int, ...]) -> Sc
     torch.manual_seed(0)
     network: nn.Module = nn.Linear(inputs.shape[1], 1)
     if hidden:
-        network = nn.Sequential(nn.Linear(inputs.shape[1], *hidden), nn.ReLU(), nn.Linear(*hidden, 1))
+        (width,) = hidden
+        network = nn.Sequential(nn.Linear(inputs.shape[1], width), nn.ReLU(), nn.Linear(width, 1))
     best: tuple[float, dict[str, Tensor]] = (-1.0, {})
 
     def validate() -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pauc_lightning.cli.plain_parser import PlainParser
-from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.compare import RunPauc
 from pauc_lightning.figures.command import said
+from pauc_lightning.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.configs import read_config
-from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import request as compare_request
 from pauc_lightning.experiments.compare import RunPauc, make_comparison
@@ -18,6 +17,7 @@ from pauc_lightning.experiments.paper import timings
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.figures.request import FigureRequest
 from pauc_lightning.region import Region
+from pauc_lightning.run_directory import RunDirectory
 
 _CELL = re.compile(r"(.+)-(?:auc|[ot]pauc_.+)-seed\d+")
 _NAMES = {

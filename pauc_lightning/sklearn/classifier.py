@@ -165,7 +165,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         check_settings(self)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES, order="C")
-        target = self._target(y)
+        target = self._target(np.asarray(y))
         region = Region(self.max_fpr, self.min_tpr)
         random = check_random_state(self.random_state)
         split = hold_out(

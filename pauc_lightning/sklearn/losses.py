@@ -93,7 +93,7 @@ def build_loss(
     given = {"prior": prior, "train_size": train_size}
     takes = inspect.signature(loss).parameters
     known = {name: value for name, value in given.items() if name in takes}
-    return loss(region.max_fpr, region.min_tpr, **known, **(options or {}))  # type: ignore[arg-type]
+    return loss(region.max_fpr, region.min_tpr, **known, **(options or {}))  # type: ignore[arg-type,call-arg]
 
 
 def build_optimizer(

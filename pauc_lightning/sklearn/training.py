@@ -227,10 +227,10 @@ class _Training:
         if self._recipe.draws_noise:
             noise = own_random_numbers(self._recipe.seed, self._n_done)
         with noise, values_are_checked():
-            loss: Tensor = optimizer.step(
-                partial(self._evaluate, objective, optimizer, inputs, target, index)  # type: ignore[arg-type]
-            )
-        return loss.detach()
+            closure: Any = partial(self._evaluate, objective, optimizer, inputs, target, index)
+            loss: Any = optimizer.step(closure)
+        detached: Tensor = loss.detach()
+        return detached
 
     def _evaluate(
         self, objective: Objective, optimizer: Optimizer, inputs: Tensor, target: Tensor, index: Tensor

@@ -12,7 +12,7 @@ from pauc_lightning.sklearn import PartialAUCClassifier
 
 
 @pytest.mark.filterwarnings("ignore:.*are too few to hold out")
-@parametrize_with_checks(
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         PartialAUCClassifier(epochs=2),
         PartialAUCClassifier(hidden=(8,), epochs=2),

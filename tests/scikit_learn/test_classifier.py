@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 import torch
 from catalogue.sentences import check_sentence
@@ -27,9 +27,16 @@ from pauc_lightning.sklearn.losses import LOSSES
 X, Y = table()
 
 
+def layer(model: PartialAUCClassifier) -> torch.nn.Linear:
+    """The layer of a linear scorer."""
+    found = model.network_.layer
+    assert isinstance(found, torch.nn.Linear)
+    return found
+
+
 def direction(model: PartialAUCClassifier) -> torch.Tensor:
     """The weights of a linear scorer in the units of its inputs."""
-    weight = model.network_.layer.weight.detach().squeeze(0)
+    weight = layer(model).weight.detach().squeeze(0)
     return weight / torch.from_numpy(model._columns.scale)
 
 
@@ -55,14 +62,14 @@ def test_a_linear_warm_up_is_logistic_regression() -> None:
     model = quick(method="ce", validation_fraction=0).fit(X, Y)
     inputs = StandardScaler().fit_transform(X)
     reference = LogisticRegression(C=1.0, tol=1e-8).fit(inputs, Y)
-    np.testing.assert_allclose(model.network_.layer.weight.numpy(force=True), reference.coef_, atol=2e-3)
+    np.testing.assert_allclose(layer(model).weight.numpy(force=True), reference.coef_, atol=2e-3)
     np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(inputs), atol=2e-3)
 
 
 def test_the_strength_of_the_penalty_is_that_of_logistic_regression() -> None:
     model = quick(method="ce", validation_fraction=0, weight_decay=0.1).fit(X, Y)
     reference = LogisticRegression(C=1 / (0.1 * len(Y)), tol=1e-8).fit(StandardScaler().fit_transform(X), Y)
-    np.testing.assert_allclose(model.network_.layer.weight.numpy(force=True), reference.coef_, atol=2e-3)
+    np.testing.assert_allclose(layer(model).weight.numpy(force=True), reference.coef_, atol=2e-3)
 
 
 @pytest.mark.parametrize("method", LOSSES)
@@ -219,11 +226,11 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(settings: dict
 def test_the_global_generators_are_left_alone() -> None:
     torch.manual_seed(0)
     np.random.seed(0)  # noqa: NPY002
-    before = torch.get_rng_state(), np.random.get_state()  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state(legacy=True)  # noqa: NPY002
     quick(backbone=Noisy).fit(X, Y)
     after = torch.get_rng_state(), np.random.get_state()  # noqa: NPY002
     assert torch.equal(before[0], after[0])
-    np.testing.assert_array_equal(before[1][1], after[1][1])
+    np.testing.assert_array_equal(before[1][1], after[1][1])  # type: ignore[index]
 
 
 def test_without_a_seed_numpys_global_generator_decides() -> None:
@@ -231,7 +238,7 @@ def test_without_a_seed_numpys_global_generator_decides() -> None:
     for _ in range(2):
         np.random.seed(3)  # noqa: NPY002
         scores.append(quick(random_state=None).fit(X, Y).decision_function(X))
-    np.testing.assert_array_equal(*scores)
+    np.testing.assert_array_equal(scores[0], scores[1])
 
 
 def test_a_second_fit_starts_anew() -> None:

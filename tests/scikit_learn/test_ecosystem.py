@@ -6,9 +6,9 @@ import subprocess
 import sys
 from typing import Any
 
-import joblib
+import joblib  # type: ignore[import-untyped]
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from scikit_learn.tables import Noisy, quick, table
 from sklearn.calibration import CalibratedClassifierCV

@@ -35,7 +35,7 @@ RECIPE = Recipe(
 )
 
 
-def data() -> tuple[Rows, np.ndarray]:  # type: ignore[type-arg]
+def data() -> tuple[Rows, np.ndarray]:
     X, y = table()
     return Columns(X, standardize=True).training_rows(X), y == 1
 
