@@ -35,7 +35,16 @@ def test_quoted_files_are_current(path: str, text: str) -> None:
     assert text == (ROOT / path).read_text(), f"docs/adding-a-method.md quotes {path}: bring it up to date"
 
 
-PAGES = ("tutorial", "own-backbone", "logging", "calibration", "trained-model", "surrogates", "trees")
+PAGES = (
+    "tutorial",
+    "own-backbone",
+    "logging",
+    "calibration",
+    "trained-model",
+    "export",
+    "surrogates",
+    "trees",
+)
 SHORT = (
     "--trainer.max_epochs=4",
     "--model.warmup_epochs=1",

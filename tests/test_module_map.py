@@ -19,7 +19,17 @@ FLOORS = (
     ("optim", "trees"),
     ("methods",),
     ("callbacks", "inference"),
-    ("advice", "cli", "experiments", "features", "tuning", "benchmarks", "data_command", "__main__"),
+    (
+        "advice",
+        "cli",
+        "experiments",
+        "export",
+        "features",
+        "tuning",
+        "benchmarks",
+        "data_command",
+        "__main__",
+    ),
 )
 """From the foundations up: a room may import from lower floors only. The commands on the top floor share a parser."""
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
