@@ -40,6 +40,7 @@ PAGES = (
     "own-backbone",
     "logging",
     "calibration",
+    "report",
     "trained-model",
     "export",
     "surrogates",

@@ -25,6 +25,7 @@ FLOORS = (
         "experiments",
         "export",
         "features",
+        "report",
         "tuning",
         "benchmarks",
         "data_command",

@@ -60,6 +60,14 @@ _PARSERS: dict[tuple[str, str], tuple[Any, ...]] = {}
 
 _PARSED_BEFORE = ParsedBefore()
 
+TRAINER_DEFAULTS = {
+    "use_distributed_sampler": False,  # the data modules shard: stratified in training, unpadded in evaluation
+    "max_epochs": 50,
+    "log_every_n_steps": 10,
+    "enable_model_summary": False,  # one line says what is trained
+}
+"""Settings of the Trainer that have another default here than in Lightning."""
+
 _Kind = TypeVar("_Kind", bound=Callback)
 
 
@@ -86,12 +94,8 @@ class PaucCLI(LightningCLI):
             seed_everything_default=0,
             parser_class=PaucArgumentParser,
             parser_kwargs={"prog": f"pauc {command}"},
-            # The data modules shard by themselves: stratified in training, unpadded in evaluation.
             trainer_defaults={
-                "use_distributed_sampler": False,
-                "max_epochs": 50,
-                "log_every_n_steps": 10,
-                "enable_model_summary": False,  # one line says what is trained
+                **TRAINER_DEFAULTS,
                 "callbacks": [
                     *(GracefulStop(), PreprocessingKeeper(), CollapseMonitor(), StartValidation()),
                     *(OwnCodeKeeper(), ScoreFiles(), CalibrationKeeper()),

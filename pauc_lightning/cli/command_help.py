@@ -232,7 +232,12 @@ def _with_exceptions(default: str, name: str) -> str:
         own = str(_default_of(find_class(method), name))
         if default and own not in (default, "None"):
             others.setdefault(own, []).append(method)
-    return "; ".join([default, *(f"{own} for {' and '.join(methods)}" for own, methods in others.items())])
+    return "; ".join([default, *(f"{own} for {_listed(methods)}" for own, methods in others.items())])
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names as a sentence does: ``A, B and C``."""
+    return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
 
 
 def _default_of(method: type | None, name: str) -> object:

@@ -46,6 +46,7 @@ def _blocks(data: LongTailDataModule, all_classes: bool) -> Iterator[RenderableT
     yield _title(data, published)
     yield _parts(data, published)
     yield from _classes(data, all_classes)
+    yield from (Text(note) for note in data.notes())
     if published is not None:
         yield Text(_differences(data, published))
 

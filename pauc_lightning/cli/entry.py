@@ -87,6 +87,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.advice import command as advice_command
 
         advice_command.main(options, run_pauc=main)
+    elif command == "report":
+        from pauc_lightning.report import command as report_command
+
+        report_command.main(options)
     elif command == "compare":
         from pauc_lightning.experiments import compare
 

@@ -20,6 +20,7 @@ GROUPS = {
         "predict": "score samples, including new data, with a run",
         "evaluate": "intervals and thresholds for scores of any program",
         "export": "write a run's model to one file, for ONNX Runtime or torch",
+        "report": "write one HTML page about runs, or about any model's scores",
     },
     "Prepare data": {
         "features": "turn images into a table with a pretrained network",
@@ -43,6 +44,7 @@ pauc compare -c digits --methods ce pauci upauci --regions 0.3 0.3,0.7
 pauc tune -c digits --methods ce upauci --trials 20
 pauc advise -c digits --region 0.1 --minutes 5
 pauc features --images photos --network resnet50 --output features.parquet
+pauc report runs/DigitsLT-CE/version_0 runs/DigitsLT-UPAUCI/version_0
 """
 
 _MORE = """\

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import count
 from pathlib import Path
 
+import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.cli import SaveConfigCallback
 
+from pauc_lightning.cli.run_versions import record_versions
 from pauc_lightning.files import write_text
 
 
@@ -35,7 +37,10 @@ class RunConfig(SaveConfigCallback):
             self._replacement = path, text
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save the new settings of a resumed run, now that they have been checked against checkpoint and data."""
+        """Save the versions, and the new settings of a resumed run, which have been checked against its checkpoint."""
+        directory = trainer.log_dir  # a collective: all ranks must call it
+        if directory is not None and trainer.loggers and trainer.is_global_zero:
+            record_versions(Path(directory), _device(pl_module))
         if self._replacement is None:
             return
         path, text = self._replacement
@@ -43,3 +48,9 @@ class RunConfig(SaveConfigCallback):
         write_text(path.with_name(f"config_{number}.yaml"), path.read_text())
         write_text(path, text)  # atomic: the run is never without settings
         self._replacement = None
+
+
+def _device(module: LightningModule) -> str:
+    """The name of the graphics card, or the kind of the device."""
+    kind = module.device.type
+    return torch.cuda.get_device_name(module.device) if kind == "cuda" else kind

@@ -15,7 +15,10 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.run_directory import RunDirectory
 
 _LOCK = ".lock"
-_LEFT_BY_A_REFUSED_RUN = {"config.yaml", "hparams.yaml", "preprocessing.json", "code", "tensorboard", _LOCK}
+_LEFT_BY_A_REFUSED_RUN = {
+    *("config.yaml", "hparams.yaml", "preprocessing.json", "versions.json"),
+    *("code", "tensorboard", _LOCK),
+}
 
 _LOCK_SECONDS = 10
 """Seconds to wait for the lock: the workers of a killed run hold it for up to 5 s more."""

@@ -24,6 +24,7 @@ from pauc_lightning.data.longtail import (
     check_both_kinds,
     check_classes,
     check_imbalance_ratio,
+    check_whole_groups,
     class_ids,
     split_long_tail,
 )
@@ -156,6 +157,17 @@ class LongTailDataModule(LightningDataModule, ABC):
             "class of your own, define `load_new`."
         )
 
+    def notes(self) -> list[str]:
+        """What else ``pauc data`` says about the data set, in sentences."""
+        groups = self.source.groups
+        if groups is None:
+            return []
+        _, sizes = np.unique(groups[self.used], return_counts=True)
+        return [
+            f"Groups: {len(sizes):,}, the largest of {int(sizes.max()):,} samples. Each is in one part, and the parts "
+            "are as near to 0.7, 0.15 and 0.15 of each class as this allows."
+        ]
+
     def training_state(self) -> dict[str, Any]:
         """The facts about the training data that a run stores in ``preprocessing.json`` to score new data."""
         return {
@@ -196,11 +208,14 @@ class LongTailDataModule(LightningDataModule, ABC):
     @cached_property
     def split(self) -> Split:
         """Which samples of the source are in which part."""
+        groups = self.source.groups
         if self.split_file is None:
-            split = split_long_tail(self.source.labels, self.imbalance_ratio, self.seed)
+            split = split_long_tail(self.source.labels, self.imbalance_ratio, self.seed, groups)
         else:
             split = load_split(Path(self.split_file), self._fingerprint, len(self.source.labels))
-        check_both_kinds(split, self.targets)
+            if groups is not None:
+                check_whole_groups(split, groups)
+        check_both_kinds(split, self.targets, groups)
         return split
 
     @property

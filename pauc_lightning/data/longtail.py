@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pauc_lightning.arguments import check_number
+from pauc_lightning.data.groups import divide_groups
 from pauc_lightning.data.permutation import permutation
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import select_count
@@ -135,15 +137,23 @@ def binary_targets(labels: NDArray[np.int64], positive_classes: Sequence[int]) -
     return np.isin(labels, list(positive_classes)).astype(np.int64)
 
 
-def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, seed: int) -> Split:
+def split_long_tail(
+    labels: NDArray[np.int64],
+    imbalance_ratio: float | None,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
+) -> Split:
     """Keep a long tail of the classes and divide each class: 0.7 training, 0.15 validation, the rest test.
 
-    Every class has its own random stream, so the samples chosen from one class do not depend on the others.
+    Every class has its own random stream, so the samples chosen from one class do not depend on the others. Groups do
+    not change which samples are kept; where no two of these share a group, they do not change the parts either.
 
     Args:
         labels: Class of every sample of the source, of shape ``(n,)``.
         imbalance_ratio: See :func:`long_tail_counts`.
         seed: Decides which samples are kept and their parts; not negative.
+        groups: Group of every sample, if those of a group must be in the same part, of shape ``(n,)``. The fractions
+            of each class are then as near to 0.7, 0.15 and 0.15 as the groups allow.
 
     Example:
         >>> split = split_long_tail(np.repeat([0, 1], [20, 20]), imbalance_ratio=0.5, seed=0)
@@ -153,22 +163,53 @@ def split_long_tail(labels: NDArray[np.int64], imbalance_ratio: float | None, se
     if len(labels) == 0:
         raise InputError("the data set has no samples: check the folder or file that it is read from.")
     classes, counts = np.unique(labels, return_counts=True)
-    parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
+    kept: list[NDArray[np.int64]] = []
     for label, n in zip(classes.tolist(), long_tail_counts(counts.tolist(), imbalance_ratio), strict=True):
         members = np.flatnonzero(labels == label)
-        kept = members[permutation(len(members), seed, _SPLIT_STREAM, label)][:n]
+        kept.append(members[permutation(len(members), seed, _SPLIT_STREAM, label)][:n])
+    if groups is not None:
+        rows = np.sort(np.concatenate(kept))
+        if len(np.unique(groups[rows])) < len(rows):
+            fractions = (TRAIN_FRACTION, VAL_FRACTION, 1 - TRAIN_FRACTION - VAL_FRACTION)
+            part_of = divide_groups(labels[rows], groups[rows], fractions, seed)
+            return Split(*(rows[part_of == part] for part in range(3)))
+    parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
+    for of_class in kept:
+        n = len(of_class)
         n_train, n_val = select_count(n, TRAIN_FRACTION), select_count(n, VAL_FRACTION)
-        for part, chosen in zip(parts, np.split(kept, [n_train, n_train + n_val]), strict=True):
+        for part, chosen in zip(parts, np.split(of_class, [n_train, n_train + n_val]), strict=True):
             part.append(chosen)
     train, val, test = (np.sort(np.concatenate(part)) for part in parts)
     return Split(train, val, test)
 
 
-def check_both_kinds(split: Split, targets: NDArray[np.int64]) -> None:
+def check_whole_groups(split: Split, groups: NDArray[np.int64]) -> None:
+    """Refuse a split that puts samples of one group into two parts."""
+    for (name, part), (other_name, other) in combinations(split.items(), 2):
+        n = len(np.intersect1d(groups[part], groups[other]))
+        if n:
+            raise InputError(
+                f"`split_file` has samples of {n:,} groups both in the {name} and in the {other_name} part: make it "
+                "again with `pauc data --export` and the same groups, or leave the groups out."
+            )
+
+
+def check_both_kinds(
+    split: Split, targets: NDArray[np.int64], groups: NDArray[np.int64] | None = None
+) -> None:
     """Refuse a split with a part that has no positives or no negatives, where the partial AUC is undefined."""
     for name, part in split.items():
         n_pos = int(targets[part].sum())
         for kind, n in (("positives", n_pos), ("negatives", len(part) - n_pos)):
+            if n == 0 and groups is not None:
+                everything = np.concatenate([members for _, members in split.items()])
+                chosen = everything[targets[everything] == (kind == "positives")]
+                n_groups = len(np.unique(groups[chosen]))
+                raise InputError(
+                    f"the {name} part has no {kind} (of {len(part)} samples), because all {len(chosen):,} {kind} are "
+                    f"in {n_groups} groups that must not be divided: use a finer `group_column`, leave it out (of "
+                    "equal rows: `duplicates: ignore`), or add groups."
+                )
             if n == 0:
                 raise InputError(
                     f"the {name} part has no {kind} (of {len(part)} samples): raise `imbalance_ratio` "

@@ -31,12 +31,15 @@ class Source(NamedTuple):
         labels: Class of every sample, int64 of shape ``(n,)``.
         class_names: Names of class 0, class 1, ..., if the classes have names.
         sample_names: Names of the samples, such as file names, if they have any.
+        groups: Group of every sample, int64 of shape ``(n,)``, if the samples of a group, such as those of one patient,
+            must be in the same part.
     """
 
     inputs: Inputs
     labels: NDArray[np.int64]
     class_names: Sequence[str] = ()
     sample_names: Sequence[str] = ()
+    groups: NDArray[np.int64] | None = None
 
 
 class NewData(NamedTuple):

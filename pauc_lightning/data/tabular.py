@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -13,7 +13,9 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pauc_lightning.arguments import check_choice
 from pauc_lightning.data.base import LongTailDataModule
+from pauc_lightning.data.groups import equal_rows, joined, numbered
 from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.source import NewData, Source
 from pauc_lightning.data.table_encoding import TableEncoding
@@ -23,6 +25,8 @@ from pauc_lightning.data.table_state import TableState, standardisation
 from pauc_lightning.errors import InputError
 
 Values = list[Value] | tuple[Value, ...] | Value
+
+Duplicates = Literal["ignore", "together"]
 
 _TAKEN = ("index", "label", "score", "probability")
 
@@ -49,6 +53,10 @@ class TabularLT(LongTailDataModule):
             those that pandas recognises (an empty cell, NA, null, nan, ...).
         imbalance_ratio: Ratio of the last class's size to the first's, in (0, 1], where the classes are the
             values of the label in ascending order. null keeps every row.
+        group_column: A column that is not an input and says which rows belong together, such as a patient's number or
+            a day. The rows of a group are all in the training part, or all in the validation or test part.
+        duplicates: "together" puts rows with equal inputs into the same part as well; "ignore" divides them like all
+            others, which is right where equal rows are different cases. `pauc data` counts them.
         kwargs: Options of every long-tailed data module.
     """
 
@@ -63,9 +71,12 @@ class TabularLT(LongTailDataModule):
         missing: Literal["error", "impute"] = "error",
         missing_values: Values = (),
         imbalance_ratio: float | None = None,
+        group_column: str | None = None,
+        duplicates: Duplicates = "ignore",
         **kwargs: Any,
     ) -> None:
         super().__init__((), imbalance_ratio, **kwargs)
+        check_choice("duplicates", duplicates, get_args(Duplicates))
         if missing not in ("error", "impute"):
             raise InputError(f'`missing` must be "error" or "impute", got {missing!r}.')
         self.path = path
@@ -76,6 +87,8 @@ class TabularLT(LongTailDataModule):
         self.categorical = tuple(str(name).strip() for name in _as_tuple(categorical))
         self.missing: Literal["error", "impute"] = missing
         self.missing_values = _as_tuple(missing_values)
+        self.group_column = None if group_column is None else group_column.strip()
+        self.duplicates = duplicates
         self._check_roles()
 
     def _check_roles(self) -> None:
@@ -83,16 +96,18 @@ class TabularLT(LongTailDataModule):
             ("ignore", self.ignore),
             ("categorical", self.categorical),
             ("id_column", (self.id_column,)),
+            ("group_column", (self.group_column,)),
         ):
             if self.label in names:
                 raise InputError(
                     f"`{argument}` names {self.label!r}, which is the label: take it out of `{argument}`, or choose "
                     "another `label`."
                 )
-        if self.id_column in self.categorical:
-            raise InputError(
-                f"`categorical` names {self.id_column!r}, which is the `id_column` and not an input: choose one."
-            )
+        for argument, name in (("id_column", self.id_column), ("group_column", self.group_column)):
+            if name in self.categorical:
+                raise InputError(
+                    f"`categorical` names {name!r}, which is the `{argument}` and not an input: choose one."
+                )
         if self.id_column in _TAKEN:
             raise InputError(
                 f"`id_column={self.id_column}` is also the name of another column of the predictions "
@@ -105,7 +120,7 @@ class TabularLT(LongTailDataModule):
         """The encoded rows, float32 of shape ``(rows, inputs)``."""
         settings = (
             *(self.label, self.positive_values, self.ignore, self.id_column),
-            *(self.categorical, self.missing, self.missing_values),
+            *(self.categorical, self.missing, self.missing_values, self.group_column, self.duplicates),
         )
         key = (
             type(self),
@@ -117,18 +132,33 @@ class TabularLT(LongTailDataModule):
         return read.source
 
     def _read(self) -> _Read:
-        table = read_table("path", Path(self.path), () if self.id_column is None else (self.id_column,))
+        as_written = [name for name in (self.id_column, self.group_column) if name is not None]
+        table = read_table("path", Path(self.path), as_written)
         self._check_names(table.columns.tolist())
         labels, values = label_classes(table[self.label], self.label, self.path)
         positive_classes(values, self.positive_values, self.label)  # fails before the inputs are encoded
         ids = None if self.id_column is None else _identifiers(table[self.id_column])
-        no_inputs = [self.label, *self.ignore, *([] if self.id_column is None else [self.id_column])]
+        groups = None if self.group_column is None else self._groups(table[self.group_column])
+        no_inputs = list(dict.fromkeys([self.label, *self.ignore, *as_written]))
         table = table.drop(columns=no_inputs)
         if table.shape[1] == 0:
             raise InputError(f"{self.path} has no input columns besides {few(no_inputs)}: add some.")
         encoding = TableEncoding.of(table, self.path, self.categorical, self.missing, self.missing_values)
         inputs = encoding.encode(table, self.path)
-        return _Read(Source(torch.from_numpy(inputs), labels, values), encoding, ids)
+        rows = torch.from_numpy(inputs)
+        if self.duplicates == "together":
+            groups = equal_rows(rows) if groups is None else joined(groups, equal_rows(rows))
+        return _Read(Source(rows, labels, values, groups=groups), encoding, ids)
+
+    def _groups(self, column: Any) -> NDArray[np.int64]:
+        """The number of each row's group."""
+        n_missing = int(column.isna().sum())
+        if n_missing:
+            raise InputError(
+                f"`group_column={self.group_column}` is missing in {n_missing} of {len(column)} rows of {self.path}: "
+                "fill it in, with a value of its own for a row that belongs to no other, or remove these rows."
+            )
+        return numbered(column.tolist())
 
     def _check_names(self, present: list[str]) -> None:
         for argument, names in (
@@ -136,6 +166,7 @@ class TabularLT(LongTailDataModule):
             ("ignore", self.ignore),
             ("categorical", self.categorical),
             ("id_column", () if self.id_column is None else (self.id_column,)),
+            ("group_column", () if self.group_column is None else (self.group_column,)),
         ):
             unknown = [name for name in names if name not in present]
             if unknown:
@@ -147,6 +178,32 @@ class TabularLT(LongTailDataModule):
     def positive_ids(self) -> tuple[int, ...]:
         """The positive classes, from the label values that the user gave."""
         return positive_classes(self.source.class_names, self.positive_values, self.label)
+
+    def notes(self) -> list[str]:
+        """The groups, how many rows have equal inputs, and what becomes of these."""
+        groups = [] if self.group_column is None else super().notes()
+        inputs = self.source.inputs
+        assert isinstance(inputs, Tensor)
+        used = self.used
+        twins = np.full(len(inputs), -1)
+        twins[used] = equal_rows(inputs[torch.from_numpy(used)])
+        _, sizes = np.unique(twins[used], return_counts=True)
+        n_equal = int(sizes[sizes > 1].sum())
+        if n_equal == 0:
+            return [*groups, "Equal rows: no two rows have the same inputs."]
+        text = (
+            f"Equal rows: {n_equal:,} of {len(used):,} rows have the same inputs as another one; the most frequent "
+            f"inputs are those of {int(sizes.max()):,} rows."
+        )
+        if self.duplicates == "together":
+            return [*groups, f"{text} Those with the same inputs are in the same part."]
+        held_out = np.concatenate([self.split.val, self.split.test])
+        n_known = int(np.isin(twins[held_out], twins[self.split.train]).sum())
+        return [
+            *groups,
+            f"{text} {n_known:,} of the {len(held_out):,} validation and test rows equal a training row. If they are "
+            "copies of one case, keep them in one part with --data.duplicates=together.",
+        ]
 
     @property
     def column_names(self) -> list[str]:
@@ -208,7 +265,9 @@ class TabularLT(LongTailDataModule):
         state.encoding.check_has(table.columns, str(path))
         has_id = id_column is not None and id_column in table.columns
         self._check_id(id_column, has_id, path)
-        others = [name for name in table.columns if name not in (*names, state.label, id_column)]
+        others = [
+            name for name in table.columns if name not in (*names, state.label, id_column, self.group_column)
+        ]
         if others:
             rank_zero_info(f"{path}: the columns {few(others)} are not inputs of this model and are ignored.")
         if state.label in table.columns:

@@ -62,7 +62,7 @@ def test_the_common_options_have_the_defaults_of_their_classes(capsys: pytest.Ca
             default = defaults[name.removeprefix(f"{prefix}.")]
             if isinstance(default, (int, float, str)):
                 assert f"(default: {default}" in said.split(f"--{name} ")[-1].split(" --")[0]
-    assert "(default: constant; cosine for PAUCI and UPAUCI)" in said
+    assert "(default: constant; cosine for HardCE, PAUCI, PartialAUC and UPAUCI)" in said
     assert "--trainer.max_epochs INT Epochs to train, including the warm-up (default: 50)" in said
 
 

@@ -47,6 +47,7 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "tune --help",
             "export --help",
             "export",
+            "report --help",
         ),
         *(
             "fti",

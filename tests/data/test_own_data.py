@@ -147,9 +147,11 @@ def test_the_table_example_trains_and_scores(tmp_path: Path, monkeypatch: pytest
     Path("new_patients.csv").write_text(
         "".join(line.rsplit(",", 1)[0] + "\n" for line in rows.splitlines()[:50])
     )
+    visits = [f"P{i // 3},{i % 10},{'died' if i % 4 == 0 else 'lived'}\n" for i in range(300)]
+    Path("visits.csv").write_text("patient_id,age,outcome\n" + "".join(visits))
     section = text[text.index("### A table") : text.index("### A folder of images")]
     commands = re.findall(r"```sh\npauc (.*?)\n```", section, re.DOTALL)
-    assert [command.split()[0] for command in commands] == ["fit", "predict", "predict"]
+    assert [command.split()[0] for command in commands] == ["fit", "data", "predict", "predict"]
     configs = DOCS.parents[1] / "configs"
     quick = ["--trainer.max_epochs=2", "--model.init_args.warmup_epochs=1", "--trainer.accelerator=cpu"]
     for command in commands:

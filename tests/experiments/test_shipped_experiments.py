@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from pauc_lightning.cli import main

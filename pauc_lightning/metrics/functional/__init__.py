@@ -2,10 +2,11 @@
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
 ``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
-``operating_point`` chooses and evaluates thresholds, with the intervals of shares in ``binomial``. ``reliability``
-compares probabilities with frequencies.
+``operating_point`` chooses and evaluates thresholds, with the intervals of shares in ``binomial``. ``band`` is the
+confidence band of the ROC curve, and ``reliability`` compares probabilities with frequencies.
 """
 
+from pauc_lightning.metrics.functional.band import RocBand, roc_band
 from pauc_lightning.metrics.functional.binomial import binomial_interval
 from pauc_lightning.metrics.functional.interval import Interval
 from pauc_lightning.metrics.functional.intervals import (
@@ -42,6 +43,7 @@ __all__ = [
     "OperatingPointIntervals",
     "PartialAUCBounds",
     "ReliabilityBins",
+    "RocBand",
     "RocCurve",
     "binary_partial_auc",
     "binomial_interval",
@@ -55,6 +57,7 @@ __all__ = [
     "partial_auc_from_counts",
     "partial_auc_interval",
     "reliability_bins",
+    "roc_band",
     "threshold_for_fpr",
     "tpr_at_fpr",
     "tpr_at_fpr_interval",

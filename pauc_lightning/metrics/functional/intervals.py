@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
 from typing import Any, Literal, get_args
@@ -18,6 +19,7 @@ from pauc_lightning.metrics.functional.influence import influence
 from pauc_lightning.metrics.functional.inputs import Values, as_tensors, check_groups, check_tensors
 from pauc_lightning.metrics.functional.interval import Interval
 from pauc_lightning.metrics.functional.partial_auc import binary_partial_auc
+from pauc_lightning.metrics.functional.wilson import wilson_interval
 from pauc_lightning.region import Region, select_count
 
 IntervalMethod = Literal["analytic", "bootstrap"]
@@ -159,7 +161,10 @@ def tpr_at_fpr_interval(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Compute the largest true-positive rate within a false-positive budget, and its bootstrap interval.
+    """Compute the largest true-positive rate within a false-positive budget, and its interval.
+
+    The variance comes from the bootstrap, the interval is Wilson's for a share with that variance: percentiles of the
+    resamples collapse where nearly all positives are found.
 
     Args:
         preds: Finite scores, any shape; higher means more positive.
@@ -174,7 +179,7 @@ def tpr_at_fpr_interval(
         >>> rng = np.random.default_rng(0)
         >>> target = np.arange(1000) % 5 == 0
         >>> print(tpr_at_fpr_interval(rng.normal(size=1000) + 2 * target, target, max_fpr=0.1))
-        0.7500 [0.6700, 0.8350]
+        0.7500 [0.6549, 0.8258]
     """
     Region(max_fpr)
     (scores,), is_positive = _samples([preds], target)
@@ -189,7 +194,10 @@ def tpr_at_fpr_interval(
         draws = resampled_together(
             [cells], is_positive, names, lambda curves: statistic(*curves[0]), n_resamples, seed
         )
-    return _percentiles(value, draws, confidence)
+    found = _percentiles(value, draws, confidence)
+    independent = int(is_positive.sum()) if names is None else len(np.unique(names[is_positive]))
+    low, high = wilson_interval(value, found.standard_error**2, independent, confidence)
+    return replace(found, low=float(low), high=float(high))
 
 
 def _values(positives: Counts, negatives: Counts, region: Region) -> NDArray[np.float64]:

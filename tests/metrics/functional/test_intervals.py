@@ -205,14 +205,33 @@ def test_samples_repeated_within_a_group_do_not_narrow_a_clustered_interval() ->
     assert clustered.standard_error == pytest.approx(once.standard_error, rel=0.1)
 
 
-def test_tpr_intervals_cover_the_true_rate() -> None:
+@pytest.mark.parametrize(
+    ("n_pos", "shift", "max_fpr"),
+    [(200, 2.0, 0.05), (50, 3.0, 0.1), (50, 3.0, 0.3)],
+    ids=["200", "50", "near 1"],
+)
+def test_tpr_intervals_cover_the_true_rate(n_pos: int, shift: float, max_fpr: float) -> None:
+    """Near 1 the percentiles of the resamples would cover the true rate in half of the cases."""
     rng = np.random.default_rng(12)
-    truth = norm.cdf(2.0 + norm.ppf(0.05))
+    truth = norm.cdf(shift + norm.ppf(max_fpr))
     intervals = [
-        tpr_at_fpr_interval(*normal_scores(rng, 200, 2000, 2.0), 0.05, n_resamples=300, seed=repeat)
+        tpr_at_fpr_interval(
+            *normal_scores(rng, n_pos, 10 * n_pos, shift), max_fpr, n_resamples=300, seed=repeat
+        )
         for repeat in range(300)
     ]
-    assert 0.91 <= np.mean([i.low <= truth <= i.high for i in intervals]) <= 0.985
+    assert 0.91 <= np.mean([i.low <= truth <= i.high for i in intervals]) <= 0.995
+
+
+def test_tpr_intervals_of_groups_count_groups_where_all_positives_are_found() -> None:
+    scores, labels = np.repeat([1.0, 0.0], [20, 40]), np.repeat([1, 0], [20, 40])
+    once = tpr_at_fpr_interval(scores, labels, 0.1)
+    copies = tpr_at_fpr_interval(
+        np.tile(scores, 9), np.tile(labels, 9), 0.1, groups=np.tile(np.arange(60), 9)
+    )
+    assert (once.value, once.high) == (1.0, 1.0)
+    assert once.low == pytest.approx(20 / (20 + norm.ppf(0.975) ** 2))  # Wilson's for 20 of 20
+    assert copies.low == pytest.approx(once.low)
 
 
 def test_perfect_and_hopeless_scores_have_an_interval() -> None:
