@@ -41,6 +41,7 @@ PAGES = (
     "logging",
     "calibration",
     "trained-model",
+    "export",
     "surrogates",
     "sklearn",
     "trees",

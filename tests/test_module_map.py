@@ -23,6 +23,7 @@ FLOORS = (
         "advice",
         "cli",
         "experiments",
+        "export",
         "features",
         "report",
         "figures",

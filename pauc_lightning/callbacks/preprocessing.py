@@ -53,7 +53,7 @@ class PreprocessingKeeper(Callback):
     def _compare_with_run(self, trainer: Trainer) -> None:
         run, data = _run_of(trainer.ckpt_path), _data_of(trainer)
         if run is not None and data is not None and (run / FILE_NAME).exists():
-            _compare(load_preprocessing(run / FILE_NAME), data.training_state(), run / FILE_NAME)
+            compare_with_saved(load_preprocessing(run / FILE_NAME), data.training_state(), run / FILE_NAME)
 
 
 def _data_of(trainer: Trainer) -> LongTailDataModule | None:
@@ -68,8 +68,14 @@ def _run_of(checkpoint: object) -> Path | None:
     return folder.parent if folder.name == "checkpoints" else None
 
 
-def _compare(saved: dict[str, Any], current: dict[str, Any], path: Path) -> None:
-    """Refuse data that give different inputs, and name the differences."""
+def compare_with_saved(saved: dict[str, Any], current: dict[str, Any], path: Path) -> None:
+    """Refuse data that give different inputs than those of a run, and name the differences.
+
+    Args:
+        saved: What the run's file says.
+        current: The ``training_state`` of the data.
+        path: The run's file, for messages.
+    """
     different = [key for key in saved if key not in _MAY_DIFFER and saved[key] != current.get(key)]
     if not different:
         return

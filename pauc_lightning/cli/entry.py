@@ -75,6 +75,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.features import command as features_command
 
         features_command.main(options)
+    elif command == "export":
+        from pauc_lightning.export import command as export_command
+
+        export_command.main(options)
     elif command == "evaluate":
         from pauc_lightning.cli import evaluate as evaluate_command
 

@@ -19,6 +19,7 @@ GROUPS = {
         "validate": "evaluate a run on the validation part",
         "predict": "score samples, including new data, with a run",
         "evaluate": "intervals and thresholds for scores of any program",
+        "export": "write a run's model to one file, for ONNX Runtime or torch",
         "report": "write one HTML page about runs, or about any model's scores",
     },
     "Prepare data": {

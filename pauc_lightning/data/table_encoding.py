@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Missing = Literal["error", "impute"]
 
 _MOST_CATEGORIES = 1000
-_LARGEST = 1e38  # numbers up to this size, and the difference of two of them, fit into float32
+LARGEST = 1e38
+"""Largest number in a column: numbers up to this size, and the difference of two of them, fit into float32."""
 # Text with more distinct values than both limits is taken for names or free text, unless declared categorical.
 _FEW_VALUES = 20
 _ROWS_PER_VALUE = 5
@@ -129,6 +130,23 @@ class TableEncoding:
         widths = [len(column.input_names) for column in self.columns]
         return np.repeat([isinstance(column, CategoryColumn) for column in self.columns], widths)
 
+    @property
+    def text_columns(self) -> set[str]:
+        """Columns that must be read as they are written, so that 007 does not become 7."""
+        return {
+            column.name for column in self.columns if isinstance(column, CategoryColumn) and column.is_text
+        }
+
+    @property
+    def absent_numbers(self) -> list[float]:
+        """Numbers that stand for a missing one."""
+        return _Absent(self.missing_values).numbers
+
+    @property
+    def absent_texts(self) -> list[str]:
+        """Texts that stand for a missing one."""
+        return sorted(_Absent(self.missing_values).texts)
+
     def check_has(self, names: Collection[str], file: str) -> None:
         """Refuse a table that lacks a column of the encoding.
 
@@ -195,24 +213,38 @@ class _Absent:
 
     def __init__(self, values: Sequence[Value]) -> None:
         keys = [label_key(value) for value in values]
-        self._texts = {str(value).strip() for value in values}
-        self._numbers = [key for key in keys if isinstance(key, float)]
+        self.texts = {str(value).strip() for value in values}
+        self.numbers = [key for key in keys if isinstance(key, float)]
 
     def clear(self, column: Series[Any]) -> Series[Any]:
         """Mark these values as missing; a text column becomes numeric if all its other values are numbers."""
         import pandas
 
-        if not self._texts:
+        if not self.texts:
             return column
         if _kind(column) == "number":
-            return column.mask(column.isin(self._numbers)) if self._numbers else column
+            return column.mask(column.isin(self.numbers)) if self.numbers else column
         text = column.astype("string")
-        is_absent = text.str.strip().isin(self._texts)
+        is_absent = text.str.strip().isin(self.texts)
         if not is_absent.any():
             return column
         left = column.mask(is_absent)
         numbers = pandas.to_numeric(text.mask(is_absent), errors="coerce")
         return numbers if bool((numbers.isna() == left.isna()).all()) else left
+
+
+def column_numbers(column: Series[Any], encoding: TableEncoding) -> NDArray[np.float64]:
+    """The column as numbers, NaN where they are missing; numbers that stand for a missing one stay as they are."""
+    return _numbers(
+        column if _kind(column) == "number" else _Absent(encoding.missing_values).clear(column), "the table"
+    )
+
+
+def column_texts(column: Series[Any], encoding: TableEncoding) -> NDArray[np.object_]:
+    """The column as text, as categories are written; "" where a value is missing."""
+    known = _Absent(encoding.missing_values).clear(column)
+    texts: NDArray[np.object_] = _texts(known).fillna("").to_numpy(dtype=object)
+    return texts
 
 
 def _kind(column: Series[Any]) -> Literal["number", "text", "other"]:
@@ -316,10 +348,10 @@ def _numbers(column: Series[Any], file: str) -> NDArray[np.float64]:
 
 def _refuse_infinite(numbers: NDArray[np.float64], name: str, file: str) -> None:
     """Refuse numbers that are infinite or would be in float32."""
-    n = int((np.abs(numbers) > _LARGEST).sum())
+    n = int((np.abs(numbers) > LARGEST).sum())
     if n:
         raise InputError(
-            f"column {name!r} of {file} has values in {n} rows that are infinite or beyond {_LARGEST:.0e}: replace or "
+            f"column {name!r} of {file} has values in {n} rows that are infinite or beyond {LARGEST:.0e}: replace or "
             "rescale them, or train with the column in `ignore`."
         )
 

@@ -18,7 +18,7 @@ from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.groups import equal_rows, joined, numbered
 from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.source import NewData, Source
-from pauc_lightning.data.table_encoding import CategoryColumn, TableEncoding
+from pauc_lightning.data.table_encoding import TableEncoding
 from pauc_lightning.data.table_labels import UNKNOWN, Value, known_targets, label_classes, positive_classes
 from pauc_lightning.data.table_reader import few, read_table
 from pauc_lightning.data.table_state import TableState, standardisation
@@ -258,11 +258,9 @@ class TabularLT(LongTailDataModule):
         """All rows of another file, encoded as the training file was; its label is used if it has one."""
         state = self.table_state
         columns = state.encoding.columns
-        as_written = {
-            column.name for column in columns if isinstance(column, CategoryColumn) and column.is_text
-        }
         id_column = self.id_column or state.id_column
-        table = read_table("input", path, as_written | ({id_column} if id_column is not None else set()))
+        as_written = state.encoding.text_columns | ({id_column} if id_column is not None else set())
+        table = read_table("input", path, as_written)
         names = [column.name for column in columns]
         state.encoding.check_has(table.columns, str(path))
         has_id = id_column is not None and id_column in table.columns

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pauc_lightning.data.source import Inputs
 from pauc_lightning.data.table_encoding import CategoryColumn
+from pauc_lightning.data.table_reader import read_table
 from pauc_lightning.data.tabular import TabularLT
 from pauc_lightning.errors import InputError
 from pauc_lightning.inference.inputs import ModelInputs, as_tensor, is_path, path_of
@@ -37,9 +38,13 @@ class TableInputs(ModelInputs):
 
     def prepare(self, samples: Any) -> Inputs:
         """Encode and standardise the rows as in training."""
+        return self.encode(self.table(samples))
+
+    def table(self, samples: Any) -> DataFrame:
+        """Return the rows as a data frame; a file is read as the training file was."""
         if is_path(samples):
-            return self.data.load_new(path_of(samples)).inputs
-        return self.encode(self._table(samples))
+            return read_table("input", path_of(samples), self.state.encoding.text_columns)
+        return self._frame(samples)
 
     def encode(self, table: DataFrame) -> Tensor:
         """Return the network's inputs for a data frame that has all columns, in any order and among others."""
@@ -52,7 +57,7 @@ class TableInputs(ModelInputs):
         """Convert to the network's precision."""
         return batch.to(self.dtype)
 
-    def _table(self, samples: Any) -> DataFrame:
+    def _frame(self, samples: Any) -> DataFrame:
         try:
             import pandas
         except ImportError as error:

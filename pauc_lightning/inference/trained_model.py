@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from pauc_lightning.arguments import check_choice, check_number
 from pauc_lightning.calibration import Calibrator
+from pauc_lightning.data.source import Inputs
 from pauc_lightning.errors import InputError
 from pauc_lightning.inference.inputs import ModelInputs
 from pauc_lightning.models.backbone import logits_of
@@ -84,7 +85,10 @@ class TrainedModel:
         Raises:
             InputError: If the samples are not of a form that the model takes, or a score is not finite.
         """
-        prepared = self.inputs.prepare(samples)
+        return self.score_prepared(self.inputs.prepare(samples))
+
+    def score_prepared(self, prepared: Inputs) -> NDArray[np.float64]:
+        """Return the scores of what ``inputs.prepare`` returned, or of a part of the run's own data module."""
         scores = [_scores(logits) for logits in self._logits(prepared)]
         result = torch.cat(scores).numpy() if scores else np.empty(0)
         wrong = np.flatnonzero(~np.isfinite(result))
@@ -149,7 +153,7 @@ class TrainedModel:
         """Name the run and the network."""
         return f"TrainedModel({str(self.run)!r}, {type(self.network).__name__}, {self.region.title})"
 
-    def _logits(self, prepared: Any) -> Iterator[Tensor]:
+    def _logits(self, prepared: Inputs) -> Iterator[Tensor]:
         for start in range(0, len(prepared), self.batch_size):
             with torch.inference_mode():
                 batch = prepared[start : start + self.batch_size].to(self.device)

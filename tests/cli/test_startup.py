@@ -45,6 +45,8 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "compare --help",
             "features --help",
             "tune --help",
+            "export --help",
+            "export",
             "report --help",
         ),
         *(
