@@ -53,6 +53,7 @@ MINIMAX: dict[str, Any] = {
     "iota_descent": 50.0,
     "iota_ascent": 50.0,
     "adaptive": False,
+    "initial": None,
     "closed_form_start": True,
     "constraint": "projection",
 }
