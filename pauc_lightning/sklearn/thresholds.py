@@ -24,7 +24,7 @@ def choose_threshold(negatives: NDArray[np.float64], target_fpr: float, confiden
     Example:
         >>> scores = np.arange(100) / 100
         >>> [round(choose_threshold(scores, 0.1, confidence), 2) for confidence in (None, 0.95)]
-        [0.89, 0.94]
+        [0.89, 0.95]
     """
     if confidence is None:
         highest_first = np.sort(negatives)[::-1]

@@ -63,7 +63,10 @@ def build(name: str, **layers: nn.Module) -> PartialAUCModule:
     method, arguments = SETTINGS[name]
     net = small_net(0, norm=nn.BatchNorm1d(16), dropout=nn.Dropout(0.2), **layers)
     module: PartialAUCModule = getattr(methods, method)(
-        backbone=net, warmup_epochs=0, train_size=N, learning_rate=0.1, **arguments
+        backbone=net,
+        warmup_epochs=0,
+        train_size=N,
+        **{"learning_rate": 0.1, "schedule": "constant", **arguments},
     )
     return module
 

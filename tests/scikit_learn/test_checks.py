@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scikit_learn.tables import Noisy
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pauc_lightning.sklearn import PartialAUCClassifier
@@ -17,7 +16,6 @@ from pauc_lightning.sklearn import PartialAUCClassifier
         PartialAUCClassifier(epochs=2),
         PartialAUCClassifier(hidden=(8,), epochs=2),
         PartialAUCClassifier(method="ce"),
-        PartialAUCClassifier(backbone=Noisy, standardize=False, epochs=2),
     ]
 )
 def test_sklearn_check(estimator: Any, check: Any) -> None:
