@@ -11,7 +11,9 @@ from pauc_lightning.region import Region
 
 
 def test_prints_time_memory_and_the_ratio_to_the_loop(capfd: pytest.CaptureFixture[str]) -> None:
-    main("--samples 20000 --resamples 400 --loop 2 --positives 0.1 --kinds paired".split())
+    main(
+        ["--samples", "20000", "--resamples", "400", "--loop", "2", "--positives", "0.1", "--kinds", "paired"]
+    )
     printed, progress = capfd.readouterr()
     assert "20,000 scores, 400 resamples" in printed
     assert "loop: extrapolated from 2 of its resamples" in printed
