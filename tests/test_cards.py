@@ -232,7 +232,7 @@ def work_of(card: str, n: int) -> int:
         scores = torch.rand(2 * n).requires_grad_()
     index = torch.arange(2 * n) % 100 if loss.needs_index else None
     loss(scores, target, index).backward()
-    work = Work()
+    work = Work()  # type: ignore[no-untyped-call]  # torch does not type its constructor
     with work:
         loss(scores, target, index).backward()
     return work.numbers
