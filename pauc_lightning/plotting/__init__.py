@@ -4,7 +4,7 @@
   against frequencies).
 - Of a comparison: ``methods``, ``gains``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
-  ``quantile``.
+  ``quantile``, ``pull``.
 - Of a benchmark: ``timing``.
 - The common look: ``style``; ``print_style`` and ``direct_labels`` for print.
 """
@@ -12,6 +12,7 @@
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
 from pauc_lightning.plotting.gains import Gain, plot_gains
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
+from pauc_lightning.plotting.pull import plot_pull
 from pauc_lightning.plotting.quantile import Selection, Shares, plot_quantile
 from pauc_lightning.plotting.reliability import plot_reliability
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
@@ -35,6 +36,7 @@ __all__ = [
     "plot_convergence",
     "plot_gains",
     "plot_methods",
+    "plot_pull",
     "plot_quantile",
     "plot_reliability",
     "plot_roc",
