@@ -2,7 +2,7 @@
 
 - Of a run: ``roc`` (curves with the region shaded), ``scores`` (their distribution), ``reliability`` (probabilities
   against frequencies).
-- Of a comparison: ``methods``, ``gains``.
+- Of a comparison: ``methods``, ``gains``, ``gains_by_gap``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
   ``quantile``, ``pull``.
 - Of a benchmark: ``timing``.
@@ -11,6 +11,7 @@
 
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
 from pauc_lightning.plotting.gains import Gain, plot_gains
+from pauc_lightning.plotting.gains_by_gap import GainByGap, plot_gains_by_gap
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
 from pauc_lightning.plotting.pull import plot_pull
 from pauc_lightning.plotting.quantile import Selection, Shares, plot_quantile
@@ -26,6 +27,7 @@ from pauc_lightning.plotting.variables import Trajectory, plot_variables
 __all__ = [
     "ConvergencePanel",
     "Gain",
+    "GainByGap",
     "MethodCurves",
     "ScorePanel",
     "Selection",
@@ -35,6 +37,7 @@ __all__ = [
     "draw_roc",
     "plot_convergence",
     "plot_gains",
+    "plot_gains_by_gap",
     "plot_methods",
     "plot_pull",
     "plot_quantile",
