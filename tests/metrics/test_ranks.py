@@ -104,9 +104,9 @@ def _on_a_rank(rank: int) -> dict[str, Any]:
         if rank == 0:
             interval.update(preds, target)  # all samples on one rank
         results[f"interval {method}"] = {name: value.item() for name, value in interval.compute().items()}
-    for name, part in (("uneven", uneven), ("on one rank", slice(0, 400 if rank == 1 else 0))):
+    for name, rows in (("uneven", uneven), ("on one rank", slice(0, 400 if rank == 1 else 0))):
         recall_interval = BinaryTPRAtFPRInterval(0.2, n_resamples=200)
-        recall_interval.update(preds[part], target[part])
+        recall_interval.update(preds[rows], target[rows])
         results[f"recall interval {name}"] = {
             key: value.item() for key, value in recall_interval.compute().items()
         }
