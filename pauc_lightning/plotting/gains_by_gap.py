@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pauc_lightning.plotting.gains import MARKERS, Gain, reach_of
 from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
@@ -83,7 +83,8 @@ def _draw(ax: Axes, points: Sequence[GainByGap], methods: Sequence[str]) -> None
     ax.set(ylim=(low, high))
     ax.margins(x=0.12)
     signed = FuncFormatter(lambda value, _: f"{value:+.2f}" if value else "0")
-    ax.xaxis.set_major_formatter(signed)
-    ax.yaxis.set_major_formatter(signed)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))  # all multiples of 0.01
+        axis.set_major_formatter(signed)
     ax.tick_params(labelsize=8)
     tidy(ax)
