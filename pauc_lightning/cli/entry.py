@@ -71,6 +71,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.cli import data as data_command
 
         data_command.main(options)
+    elif command == "example":
+        from pauc_lightning.cli import example as example_command
+
+        example_command.main(options)
     elif command == "features":
         from pauc_lightning.features import command as features_command
 
