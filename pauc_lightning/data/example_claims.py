@@ -39,7 +39,7 @@ def example_claims(n: int, seed: int, *, with_new_channel: bool = False) -> dict
     Example:
         >>> table = example_claims(1000, seed=0)
         >>> table["outcome"].count("fraud")
-        52
+        46
     """
     check_integer("n", n, at_least=1, at_most=999_999)
     random = np.random.Generator(np.random.PCG64(seed))
