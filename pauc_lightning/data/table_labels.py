@@ -25,7 +25,7 @@ UNKNOWN = -1
 """The target of a row whose label is unknown."""
 
 _SIMILAR = 0.75  # of two spellings: fraud and fruad have 0.8, cat and car 0.67
-_RARE = 0.05  # of the rows of the value that it resembles
+_RARE = 0.1  # of the rows of the value that it resembles
 
 _TRUTHS = {True: ("true", "yes", "on", "y", "1"), False: ("false", "no", "off", "n", "0")}
 
