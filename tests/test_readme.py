@@ -30,3 +30,9 @@ def test_config_files_that_are_named_exist() -> None:
     for page in PAGES:
         for target in re.findall(r"configs/[\w/.-]+\.yaml", page.read_text()):
             assert (ROOT / target).exists(), f"{page.name} names {target}"
+
+
+def test_test_files_that_are_named_exist() -> None:
+    for page in PAGES:
+        for target in re.findall(r"tests/[\w/]+\.py", page.read_text()):
+            assert (ROOT / target).exists(), f"{page.name} names {target}"

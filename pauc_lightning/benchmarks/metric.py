@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from pauc_lightning.benchmarks.memory import peak_megabytes
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -90,13 +91,13 @@ def _measure(contender: str, folder: str, max_fpr: float, repeats: int) -> _Meas
     compute = _contender(contender, max_fpr)
     scores, target = (np.load(Path(folder) / f"{name}.npy") for name in ("scores", "target"))
     compute(np.linspace(0, 1, 1000, dtype=np.float32), np.arange(1000) % 2)  # lazy imports and thread pools
-    before = _peak_megabytes()
+    before = peak_megabytes()
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
         value = compute(scores, target)
         seconds.append(time.perf_counter() - start)
-    return _Measurement(value, statistics.median(seconds), _peak_megabytes() - before)
+    return _Measurement(value, statistics.median(seconds), peak_megabytes() - before)
 
 
 def _contender(name: str, max_fpr: float) -> Callable[[np.ndarray, np.ndarray], float]:
@@ -108,16 +109,6 @@ def _contender(name: str, max_fpr: float) -> Callable[[np.ndarray, np.ndarray], 
     return lambda scores, target: float(
         binary_partial_auc(torch.from_numpy(scores), torch.from_numpy(target), max_fpr, scale=scale)
     )
-
-
-def _peak_megabytes() -> float:
-    """Return the peak of this process's resident memory."""
-    status = Path("/proc/self/status")
-    if status.exists():  # Linux, where getrusage() starts from the parent's peak
-        return float(status.read_text().split("VmHWM:")[1].split()[0]) / 1e3
-    import resource  # not on Windows
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 if __name__ == "__main__":

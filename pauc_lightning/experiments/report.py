@@ -13,7 +13,7 @@ from pauc_lightning.experiments.latex import PREAMBLE, as_latex
 from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.plan import Plan
-from pauc_lightning.experiments.summary import summary_figure, summary_markdown
+from pauc_lightning.experiments.summary import gap_figure, summary_figure, summary_markdown
 from pauc_lightning.experiments.table import Best, Paired, Published, Table
 from pauc_lightning.experiments.training_part import BEST, QUANTITIES
 from pauc_lightning.experiments.variant import Variant, option_names
@@ -87,11 +87,13 @@ class Results:
 
     def summary(self) -> str | None:
         """Write all gains in one table for each region; None if there is one table, or nothing to compare with."""
-        tables = self._test_tables()
-        return summary_markdown(tables) if len(tables) > 1 and len(self.plan.methods) > 1 else None
+        tables = self._tables("test_pauc")
+        if len(tables) == 1 or len(self.plan.methods) == 1:
+            return None
+        return summary_markdown(tables, self._tables("train_gap"))
 
-    def _test_tables(self) -> list[Table]:
-        return [section.table for section in self.sections() if section.quantity == "test_pauc"]
+    def _tables(self, quantity: str) -> list[Table]:
+        return [section.table for section in self.sections() if section.quantity == quantity]
 
     def latex(self) -> str:
         """Write the tables for a paper."""
@@ -118,11 +120,18 @@ class Results:
             if any(run.task == task for run in self.curves):
                 saved.append(self.plan.out / task.folder / "roc.png")
                 self._save_figure(task, saved[-1])
-        if summary is not None and (figure := summary_figure(self._test_tables())) is not None:
-            saved.append(self.plan.out / "gains.png")
-            with complete_binary_file(saved[-1]) as file:
-                figure.savefig(file, format="png", dpi=150)
+        if summary is not None:
+            saved += self._save_summary_figures()
         return saved
+
+    def _save_summary_figures(self) -> Iterator[Path]:
+        tables, gaps = self._tables("test_pauc"), self._tables("train_gap")
+        figures = {"gains.png": summary_figure(tables), "gap.png": gap_figure(tables, gaps) if gaps else None}
+        for name, figure in figures.items():
+            if figure is not None:
+                with complete_binary_file(self.plan.out / name) as file:
+                    figure.savefig(file, format="png", dpi=150)
+                yield self.plan.out / name
 
     def _save_figure(self, task: Task, path: Path) -> None:
         from pauc_lightning.plotting import MethodCurves, plot_methods  # matplotlib is slow to import

@@ -15,6 +15,7 @@ FIGURES = {
     "scores": "distribution of the test scores in each class, with the region's thresholds",
     "sensitivity": "results by the initial values of PAUCI's or UPAUCI's variables, and by omega",
     "quantile": "the share of negatives that PAUCI really selects, by kappa, and UPAUCI by omega",
+    "pull": "how strongly each loss pulls each negative down, with scores as they are",
     "roc": "ROC curves of several methods in the region, with a band over the seeds",
     "variables": "the variables a, b, gamma, s and s' during training, beside their optima",
 }

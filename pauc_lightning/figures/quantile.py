@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pauc_lightning.cli.plain_parser import PlainParser
-from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.compare import RunPauc
 from pauc_lightning.figures.command import said
-from pauc_lightning.run_directory import RunDirectory
+from pauc_lightning.figures.fixed_scores import normal_scores, scores_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,8 +26,6 @@ OMEGAS = np.geomspace(4.0, 2.0**-8, 31)
 SHOWN_KAPPAS = (2.0, 6.0)
 """Between them the paper tunes kappa."""
 SHOWN_OMEGAS = (0.1,)
-_MOST = 4000
-"""Scores that are used: evenly spaced ranks of more give the same curves."""
 
 DESCRIPTION = """\
 Draw which share of the negatives lies above the threshold of PAUCI, by the sharpness kappa of its softplus, and of
@@ -69,7 +66,7 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
 
     for rate in (*arguments.rates, arguments.shown):
         Region(max_fpr=rate)  # refuses what is no rate
-    scores, labels = _normal_scores() if arguments.run is None else _scores_of(arguments.run)
+    scores, labels = normal_scores() if arguments.run is None else scores_of(arguments.run)
     _draw(scores, labels, sorted(set(arguments.rates)), arguments.shown, Path(arguments.out))
 
 
@@ -138,31 +135,3 @@ def _rows(
             "selected_share": share,
             "lowest_selected_score": lowest,
         }
-
-
-def _normal_scores() -> tuple[Tensor, Tensor]:
-    """Sigmoids of normal logits, negatives around −2 and positives around 1, with deviation 1.5, at even ranks."""
-    import torch
-
-    ranks = (torch.arange(_MOST, dtype=torch.float64) + 0.5) / _MOST
-    normal = 1.5 * torch.special.ndtri(ranks)
-    labels = torch.cat([torch.zeros(_MOST), torch.ones(_MOST)]).long()
-    return torch.cat([normal - 2, normal + 1]).sigmoid(), labels
-
-
-def _scores_of(run: str) -> tuple[Tensor, Tensor]:
-    """The scores of a run's best model on the validation part; of a large part, evenly spaced ranks of each class."""
-    import torch
-
-    from pauc_lightning.run_files import read_validation_scores
-
-    saved = read_validation_scores(RunDirectory.open(run).path)
-    chosen = []
-    for label in (0, 1):
-        values = np.sort(saved.score[saved.label == label])
-        if len(values) == 0:
-            raise InputError(f"The validation part of `{run}` has one class only: choose another run.")
-        places = np.linspace(0, len(values) - 1, min(_MOST, len(values))).round().astype(int)
-        chosen.append(torch.from_numpy(values[places]))
-    labels = torch.cat([torch.full((len(values),), label) for label, values in enumerate(chosen)])
-    return torch.cat(chosen), labels

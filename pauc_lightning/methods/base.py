@@ -56,7 +56,8 @@ class PartialAUCModule(EvaluatedModule):
         temperature: T of the sigmoid(logit / T) that the loss sees; "auto" chooses it once, after the warm-up, from the
             training set's logits, so that the sigmoid is not flat at the scores in the region. No effect on losses that
             see the logit, except PartialAUC's.
-        ce_weight: Weight w of cross-entropy in the loss after the warm-up, (1 - w) loss + w cross-entropy; in [0, 1).
+        ce_weight: Weight w of cross-entropy in the loss after the warm-up, (1 - w) loss + w cross-entropy; 1 is
+            cross-entropy alone.
         optimizer: Class of torch.optim that trains the warm-up and then the method, such as AdamW; PAUCI, UPAUCI and
             AGDSBCD have optimizers of their own after the warm-up.
         optimizer_options: Options of the optimizer besides learning_rate, momentum and weight_decay, such as
@@ -130,9 +131,7 @@ class PartialAUCModule(EvaluatedModule):
             check_number("train_min_tpr", train_min_tpr, at_least=0, below=1, hint="for 70 % write 0.7")
         check_choice("score", score, get_args(Score))
         check_temperature(temperature)
-        check_number(
-            "ce_weight", ce_weight, at_least=0, below=1, hint="for cross-entropy alone choose the method CE"
-        )
+        check_number("ce_weight", ce_weight, at_least=0, at_most=1, hint="1 is cross-entropy alone")
         check_optimizer(optimizer, optimizer_options)
         if gradient_clip_norm is not None:
             check_number("gradient_clip_norm", gradient_clip_norm, above=0, hint="write null for no clipping")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, get_args
 
-import torch
 from torch import Tensor
 
 from pauc_lightning.arguments import check_choice, check_integer, check_number
 from pauc_lightning.metrics.functional.intervals import IntervalMethod, partial_auc_interval
-from pauc_lightning.metrics.functional.partial_auc import widest_float
-from pauc_lightning.metrics.score_metric import ScoreMetric
+from pauc_lightning.metrics.score_metric import ScoreMetric, as_scalars
 from pauc_lightning.region import Region
 
 
@@ -37,8 +34,8 @@ class BinaryPartialAUCInterval(ScoreMetric):
 
     Example:
         >>> metric = BinaryPartialAUCInterval(max_fpr=0.5)
-        >>> metric.update(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 1]))
-        >>> metric.update(torch.tensor([0.6, 0.5, 0.4]), torch.tensor([0, 0, 0]))
+        >>> metric.update([0.9, 0.8, 0.7], [1, 0, 1])
+        >>> metric.update([0.6, 0.5, 0.4], [0, 0, 0])
         >>> {name: round(number.item(), 3) for name, number in metric.compute().items()}
         {'value': 0.75, 'low': 0.069, 'high': 0.992, 'standard_error': 0.354}
     """
@@ -83,9 +80,4 @@ class BinaryPartialAUCInterval(ScoreMetric):
             n_resamples=self.n_resamples,
             seed=self.seed,
         )
-        dtype = widest_float(scores.device)
-        return {
-            name: torch.tensor(number, dtype=dtype, device=scores.device)
-            for name, number in asdict(interval).items()
-            if name != "confidence"
-        }
+        return as_scalars(interval, scores.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from functools import reduce
 from numbers import Integral
 from typing import Any
@@ -15,6 +16,7 @@ from torchmetrics.utilities.distributed import gather_all_tensors
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional.inputs import SCORE_DTYPES, Values, as_tensors, check_tensors
+from pauc_lightning.metrics.functional.interval import Interval
 from pauc_lightning.metrics.functional.partial_auc import widest_float
 
 _FORWARD_FLAGS = (
@@ -125,6 +127,16 @@ class ScoreMetric(Metric):
         return self.sync_context(
             dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync and not self._is_synced
         )
+
+
+def as_scalars(interval: Interval, device: torch.device) -> dict[str, Tensor]:
+    """The value, the ends and the standard error of an interval, as a metric returns them."""
+    dtype = widest_float(device)
+    return {
+        name: torch.tensor(number, dtype=dtype, device=device)
+        for name, number in asdict(interval).items()
+        if name != "confidence"
+    }
 
 
 def _gather_promoted(result: Tensor, group: Any = None) -> list[Tensor]:

@@ -2,16 +2,18 @@
 
 - Of a run: ``roc`` (curves with the region shaded), ``scores`` (their distribution), ``reliability`` (probabilities
   against frequencies).
-- Of a comparison: ``methods``, ``gains``.
+- Of a comparison: ``methods``, ``gains``, ``gains_by_gap``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
-  ``quantile``.
+  ``quantile``, ``pull``.
 - Of a benchmark: ``timing``.
 - The common look: ``style``; ``print_style`` and ``direct_labels`` for print.
 """
 
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
 from pauc_lightning.plotting.gains import Gain, plot_gains
+from pauc_lightning.plotting.gains_by_gap import GainByGap, plot_gains_by_gap
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
+from pauc_lightning.plotting.pull import plot_pull
 from pauc_lightning.plotting.quantile import Selection, Shares, plot_quantile
 from pauc_lightning.plotting.reliability import plot_reliability
 from pauc_lightning.plotting.roc import draw_roc, plot_roc, plot_roc_curves
@@ -25,6 +27,7 @@ from pauc_lightning.plotting.variables import Trajectory, plot_variables
 __all__ = [
     "ConvergencePanel",
     "Gain",
+    "GainByGap",
     "MethodCurves",
     "ScorePanel",
     "Selection",
@@ -34,7 +37,9 @@ __all__ = [
     "draw_roc",
     "plot_convergence",
     "plot_gains",
+    "plot_gains_by_gap",
     "plot_methods",
+    "plot_pull",
     "plot_quantile",
     "plot_reliability",
     "plot_roc",

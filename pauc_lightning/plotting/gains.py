@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
 
-_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _ROW = 0.34
 """Height of a data set's row, in inches."""
 
@@ -42,7 +42,9 @@ class Gain:
         return self.low > 0 or self.high < 0
 
 
-def plot_gains(gains: Sequence[Gain], baseline: str, title: str | None = None) -> Figure:
+def plot_gains(
+    gains: Sequence[Gain], baseline: str, title: str | None = None, columns: int | None = None
+) -> Figure:
     """Draw a panel for each model or region, a row for each data set, a marker with its interval for each method.
 
     A filled marker has an interval that excludes zero. An interval that leaves the panel ends in an arrow: the panels
@@ -52,17 +54,25 @@ def plot_gains(gains: Sequence[Gain], baseline: str, title: str | None = None) -
         gains: What to draw; panels, data sets and methods have the order of their first appearance.
         baseline: The name of the method that the gains refer to.
         title: A line above the panels.
+        columns: Number of panels beside each other; None puts all of them on one line.
     """
     panels, data, methods = (
         list(dict.fromkeys(getattr(gain, name) for gain in gains)) for name in ("panel", "data", "method")
     )
-    height = _ROW * len(data) * max(1, len(methods) * 0.55) + 1.2
-    figure = new_figure(max(3.3, 1.2 + 2.6 * len(panels)), height)
-    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    reach = _reach(gains)
-    for ax, panel in zip(axes, panels, strict=True):
-        _draw(ax, [gain for gain in gains if gain.panel == panel], data, methods, reach)
-        ax.set_title(panel, fontsize=9, loc="left")
+    columns = min(columns or len(panels), len(panels))
+    lines = -(-len(panels) // columns)
+    height = (_ROW * len(data) * max(1, len(methods) * 0.55) + 0.5) * lines + 0.7
+    figure = new_figure(max(3.3, 1.2 + 2.6 * columns), height)
+    grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
+    axes = list(grid.flat)
+    for line in range(lines):  # each line has its own scale
+        on_line = panels[line * columns : (line + 1) * columns]
+        reach = reach_of([gain for gain in gains if gain.panel in on_line])
+        for ax, panel in zip(grid[line], on_line, strict=False):
+            _draw(ax, [gain for gain in gains if gain.panel == panel], data, methods, reach)
+            ax.set_title(panel, fontsize=9, loc="left")
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
     figure.supxlabel(f"gain in partial AUC over {baseline}, with its 95 % interval", fontsize=8)
     if len(methods) > 1:
         handles, labels = axes[0].get_legend_handles_labels()
@@ -74,8 +84,8 @@ def plot_gains(gains: Sequence[Gain], baseline: str, title: str | None = None) -
     return figure
 
 
-def _reach(gains: Sequence[Gain]) -> tuple[float, float]:
-    """The ends of the axis: all means with some room, and zero."""
+def reach_of(gains: Sequence[Gain]) -> tuple[float, float]:
+    """The ends of the axis of gains: all means with some room, and zero."""
     means = [0.0, *(gain.mean for gain in gains)]
     room = 0.35 * (max(means) - min(means)) or 0.01
     return min(means) - room, max(means) + room
@@ -87,7 +97,7 @@ def _draw(
     low, high = reach
     ax.axvline(0, color=EDGE_COLOUR, linewidth=0.8, zorder=1)
     for number, method in enumerate(methods):
-        colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         offset = 0.0 if len(methods) == 1 else 0.6 * (number / (len(methods) - 1) - 0.5)
         for gain in (gain for gain in gains if gain.method == method):
             row = data.index(gain.data) + offset

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+from PIL import Image
 
 from pauc_lightning.cli import main
 
@@ -32,10 +33,11 @@ def write_table(path: Path, classes: list[str] | None = None, n: int = 600) -> N
 
 
 def run(experiment: str, *options: str) -> list[dict[str, str]]:
+    """Run an experiment briefly; return the rows of the test part."""
     short = ("--seeds", "0", "1", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "2", "--regions", "0.3")
     main(["compare", "-c", experiment, *options, *short])
     with Path(f"runs/{experiment}/table.csv").open() as file:
-        return list(csv.DictReader(file))
+        return [row for row in csv.DictReader(file) if row["quantity"] == "test_pauc"]
 
 
 def test_eight_tables(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,3 +61,26 @@ def test_frozen_features() -> None:
     rows = run("frozen_features", "--data_sets", "cats", "--methods", "ce", "--data.imbalance_ratio", "0.5")
     assert [row["method"] for row in rows] == ["ce"]
     assert 0 < float(rows[0]["mean"]) <= 1
+
+
+def test_small_network() -> None:
+    rng = np.random.default_rng(0)
+    for part, n in (("train", 40), ("test", 8)):
+        for name in ("airplane", "bird", "cat"):
+            folder = Path(f"cifar10/{part}/{name}")
+            folder.mkdir(parents=True)
+            for i in range(n):
+                Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(folder / f"{i}.jpg")
+    rows = run(
+        *("small_network", "--methods", "ce", "partial_auc", "--data.imbalance_ratio", "0.8"),
+        *("--data.batch_size", "16", "--model.backbone.width", "4"),
+    )
+    assert {(row["data"], row["method"]) for row in rows} == {
+        (data, method) for data in ("birds", "cats") for method in ("ce", "partial_auc")
+    }
+    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+    assert (
+        "SmallCNN"
+        in next(Path("runs/small_network/birds").glob("ce-*-seed0/version_0/config.yaml")).read_text()
+    )
+    assert "| its gap |" in Path("runs/small_network/summary.md").read_text()

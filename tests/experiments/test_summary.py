@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.interval import corrected_interval
 from pauc_lightning.experiments.outcome import Outcome
-from pauc_lightning.experiments.summary import summary_figure, summary_gains, summary_markdown
+from pauc_lightning.experiments.summary import gap_figure, summary_figure, summary_gains, summary_markdown
 from pauc_lightning.experiments.table import Table
 from pauc_lightning.plotting import Gain, plot_gains
 from pauc_lightning.region import Region
@@ -53,6 +53,46 @@ def test_the_table_has_the_gains_of_every_data_set_their_mean_and_the_counts() -
     assert lines[6] == "| | | 1 ▲ 1 ▼ of 3 |"
 
 
+def test_the_note_says_how_many_marks_chance_makes() -> None:
+    note = summary_markdown(tables(regions=[Region(rate / 10) for rate in range(1, 5)])).splitlines()[-1]
+    assert "about 0.3 of these 12 would be marked ▲ by chance" in note  # 2.5 % on each side
+
+
+GAPS = {  # of ce: the training part minus the validation part
+    ("fraud", "linear"): {"ce": [0.01, 0.02, 0.03], "ours": [0.5, 0.5, 0.5]},
+    ("fraud", "mlp"): {"ce": [0.20, 0.20, 0.20], "ours": [0.5, 0.5, 0.5]},
+    ("spam", "linear"): {"ce": [0.30, 0.30, 0.30], "ours": [0.5, 0.5, 0.5]},
+    ("spam", "mlp"): {"ce": [0.05, 0.05, 0.05], "ours": [0.5, 0.5, 0.5]},
+}
+
+
+def test_the_gap_of_the_baseline_stands_beside_the_gains_with_its_rank_correlation() -> None:
+    values = {**VALUES, ("spam", "mlp"): {"ce": [0.8, 0.8, 0.8], "ours": [0.85, 0.86, 0.84]}}
+    lines = [line for line in summary_markdown(tables(values), tables(GAPS)).splitlines() if line[:1] == "|"]
+    assert lines[0] == "| data | ce | its gap | ours |"
+    assert lines[1] == "|---|---|---|---|"
+    assert [line.split(" | ")[2] for line in lines[2:6]] == ["+0.020", "+0.200", "+0.300", "+0.050"]
+    # Gains fall from .1, .05, 0 to -.05 while the gaps rise from .02, .05, .2 to .3: opposite orders.
+    assert lines[-1] == "| correlation with the gap | | | -1.00 |"
+    fewer = summary_markdown(tables(), tables(GAPS)[:3])
+    assert "| correlation with the gap | | | - |" in fewer
+
+
+def test_the_figure_of_the_gap_has_a_point_for_each_gain_and_names_those_that_are_sure() -> None:
+    figure = gap_figure(tables(), tables(GAPS)[:3])
+    assert figure is not None
+    (ax,) = figure.axes
+    points = {
+        (line.get_xdata()[0], round(line.get_ydata()[0], 3))
+        for line in lines(figure)
+        if len(line.get_xdata()) == 1
+    }
+    assert points == {(0.02, 0.1), (0.2, 0.0), (0.3, -0.05)}
+    assert [text.get_text() for text in ax.texts] == ["fraud, linear", "spam, linear"]
+    one = {key: {method: values[:1] for method, values in of.items()} for key, of in VALUES.items()}
+    assert gap_figure(tables(one), tables(GAPS)[:3]) is None
+
+
 def test_one_seed_has_gains_but_no_intervals_and_no_figure() -> None:
     one = tables({key: {m: v[:1] for m, v in of.items()} for key, of in VALUES.items()})
     assert "| fraud, linear | 0.5000 | +0.101 |" in summary_markdown(one)
@@ -72,6 +112,10 @@ def test_the_figure_has_a_panel_for_each_backbone_and_region_and_a_row_for_each_
     assert [ax.get_title(loc="left") for ax in figure.axes] == [
         f"{b}, {REGION.title}" for b in ("linear", "mlp")
     ]
+    both = summary_figure(tables(regions=(REGION, Region(0.3))))
+    assert both is not None
+    rows = [ax.get_subplotspec().rowspan.start for ax in both.axes]  # type: ignore[union-attr]
+    assert rows == [0, 0, 1, 1]  # a line of panels for each region
 
 
 def test_markers_stand_at_the_means_and_are_filled_where_the_interval_excludes_zero() -> None:

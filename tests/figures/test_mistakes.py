@@ -30,6 +30,8 @@ from figures.trained import run
         ("sensitivity --variables c --method pauci", "stores no weights"),
         ("sensitivity --method ce", "`ce` does not exist"),
         ("sensitivity runs/x", "this figure has trainings of its own"),
+        ("pull nowhere", "`nowhere`: no such run"),
+        ("pull --max_fpr 30", "`max_fpr` is a rate"),
         ("quantile nowhere", "`nowhere`: no such run"),
         ("quantile --rates 30", "`max_fpr` is a rate"),
         ("quantile --kappa 3", "`--kappa` is not an option"),

@@ -11,7 +11,8 @@ import torch
 from figures.trained import check_files, read, run
 from scipy.optimize import brentq
 
-from pauc_lightning.figures.quantile import _normal_scores, selected_share
+from pauc_lightning.figures.fixed_scores import normal_scores
+from pauc_lightning.figures.quantile import selected_share
 from pauc_lightning.objectives import PAUCILoss, UPAUCILoss
 from pauc_lightning.objectives.saddle_point import saddle_point
 
@@ -23,7 +24,7 @@ def _no_warnings() -> None:
 
 @pytest.mark.parametrize("kappa", [1.0, 4.0, 32.0])
 def test_the_share_of_pauci_at_its_own_threshold(kappa: float) -> None:
-    scores, labels = _normal_scores()
+    scores, labels = normal_scores()
     share, lowest = selected_share(PAUCILoss(0.3, kappa=kappa), scores, labels)
     point = saddle_point(PAUCILoss(0.3, kappa=kappa), scores, labels)
     f = scores[labels == 0].numpy()
@@ -35,7 +36,7 @@ def test_the_share_of_pauci_at_its_own_threshold(kappa: float) -> None:
 
 
 def test_exact_selection_selects_what_is_meant() -> None:
-    scores, labels = _normal_scores()
+    scores, labels = normal_scores()
     for rate in (0.1, 0.3, 0.5):
         assert selected_share(UPAUCILoss(rate, omega=0.0), scores, labels)[0] == pytest.approx(rate, abs=1e-3)
         assert selected_share(PAUCILoss(rate, kappa=1e4), scores, labels)[0] == pytest.approx(rate, abs=1e-3)
@@ -54,8 +55,8 @@ def test_of_a_run(comparison: Path, tmp_path: Path) -> None:
     assert all(0 <= float(row["selected_share"]) <= 1 for row in read(tmp_path / "quantile.csv"))
 
 
-def test_even_ranks_of_normal_scores() -> None:
-    scores, labels = _normal_scores()
+def test_even_ranks_ofnormal_scores() -> None:
+    scores, labels = normal_scores()
     logits = torch.logit(scores[labels == 0])
     assert float(logits.mean()) == pytest.approx(-2, abs=1e-6)
     assert float(logits.std()) == pytest.approx(1.5, abs=0.01)

@@ -45,13 +45,14 @@ def evaluate(module: PartialAUCModule, sample: Sample) -> tuple[float, Tensor]:
     return float(loss), gradient
 
 
+@pytest.mark.parametrize("weight", [0.3, 1.0])
 @pytest.mark.parametrize("method", METHODS)
-def test_the_mixture_is_the_sum_of_its_parts(method: str) -> None:
+def test_the_mixture_is_the_sum_of_its_parts(method: str, weight: float) -> None:
     sample = batch()
     alone, cross_entropy = evaluate(build(method), sample), evaluate(build("CE"), sample)
-    loss, gradient = evaluate(build(method, ce_weight=0.3), sample)
-    assert loss == pytest.approx(0.7 * alone[0] + 0.3 * cross_entropy[0], rel=1e-9)
-    torch.testing.assert_close(gradient, 0.7 * alone[1] + 0.3 * cross_entropy[1])
+    loss, gradient = evaluate(build(method, ce_weight=weight), sample)
+    assert loss == pytest.approx((1 - weight) * alone[0] + weight * cross_entropy[0], rel=1e-9)
+    torch.testing.assert_close(gradient, (1 - weight) * alone[1] + weight * cross_entropy[1])
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"CE"}))

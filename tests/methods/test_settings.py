@@ -41,7 +41,7 @@ NAN, INF = float("nan"), float("inf")
             for name in ("learning_rate", "weight_decay")
             for value in (-1, NAN, INF, "0.1", True)
         ],
-        *[(CE, {"momentum": value}) for value in (-0.1, 1, NAN)],
+        *[(CE, {"momentum": value}) for value in (-0.1, 1.1, NAN)],
         *[(CE, {"warmup_epochs": value}) for value in (-1, 1.5, NAN, True)],
         *[(CE, {"prior": value}) for value in (3, 0, 1, NAN, -0.5)],
         *[(CE, {"train_size": value}) for value in (0, 2.5)],
@@ -56,7 +56,7 @@ NAN, INF = float("nan"), float("inf")
         *[(CE, {"train_min_tpr": value}) for value in (-0.1, 1)],
         (CE, {"score": "probability"}),
         *[(CE, {"temperature": value}) for value in (0, -1, NAN, "cold")],
-        *[(CE, {"ce_weight": value}) for value in (-0.1, 1, NAN)],
+        *[(CE, {"ce_weight": value}) for value in (-0.1, 1.1, NAN)],
         *[(CE, {"optimizer": value}) for value in ("Adamw", 3, None)],
         *[(PAUCI, {"relative_step": value}) for value in (0, NAN)],
         (PAUCI, {"descent_lr": "automatic"}),

@@ -9,8 +9,13 @@ from torch import Tensor
 from torchmetrics import MetricCollection
 
 from pauc_lightning import InputError
-from pauc_lightning.metrics import BinaryPartialAUC, BinaryPartialAUCInterval, BinaryTPRAtFPR
-from pauc_lightning.metrics.functional import binary_partial_auc, partial_auc_interval
+from pauc_lightning.metrics import (
+    BinaryPartialAUC,
+    BinaryPartialAUCInterval,
+    BinaryTPRAtFPR,
+    BinaryTPRAtFPRInterval,
+)
+from pauc_lightning.metrics.functional import binary_partial_auc, partial_auc_interval, tpr_at_fpr_interval
 from pauc_lightning.metrics.functional.intervals import IntervalMethod
 
 ARGUMENTS: list[dict[str, Any]] = [
@@ -99,6 +104,12 @@ def _on_a_rank(rank: int) -> dict[str, Any]:
         if rank == 0:
             interval.update(preds, target)  # all samples on one rank
         results[f"interval {method}"] = {name: value.item() for name, value in interval.compute().items()}
+    for name, rows in (("uneven", uneven), ("on one rank", slice(0, 400 if rank == 1 else 0))):
+        recall_interval = BinaryTPRAtFPRInterval(0.2, n_resamples=200)
+        recall_interval.update(preds[rows], target[rows])
+        results[f"recall interval {name}"] = {
+            key: value.item() for key, value in recall_interval.compute().items()
+        }
     try:
         BinaryPartialAUC().compute()
     except InputError as error:
@@ -147,6 +158,10 @@ def test_two_processes_agree_with_one() -> None:
         expected_interval = partial_auc_interval(preds, target, 0.3, 0.2, method=method, n_resamples=200)
         for name, number in first[f"interval {method}"].items():
             assert number == pytest.approx(getattr(expected_interval, name), abs=1e-12)
+    of_recall = tpr_at_fpr_interval(preds, target, 0.2, n_resamples=200)
+    for name in ("uneven", "on one rank"):
+        for key, number in first[f"recall interval {name}"].items():
+            assert number == pytest.approx(getattr(of_recall, key), abs=1e-12)
 
 
 def _scanned(preds: Tensor, target: Tensor, max_fpr: float) -> tuple[float, float, float, float]:

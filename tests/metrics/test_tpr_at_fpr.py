@@ -13,8 +13,13 @@ from torch import Tensor
 from torchmetrics import MetricCollection
 
 from pauc_lightning import InputError
-from pauc_lightning.metrics import BinaryPartialAUC, BinaryPartialAUCInterval, BinaryTPRAtFPR
-from pauc_lightning.metrics.functional import partial_auc_interval, tpr_at_fpr
+from pauc_lightning.metrics import (
+    BinaryPartialAUC,
+    BinaryPartialAUCInterval,
+    BinaryTPRAtFPR,
+    BinaryTPRAtFPRInterval,
+)
+from pauc_lightning.metrics.functional import partial_auc_interval, tpr_at_fpr, tpr_at_fpr_interval
 
 
 def make_samples(n: int = 500, decimals: int = 2) -> tuple[Tensor, Tensor]:
@@ -93,6 +98,17 @@ def test_the_interval_of_a_batch_and_of_all() -> None:
     }
 
 
+def test_the_interval_of_the_recall_is_that_of_all_batches() -> None:
+    preds, target = make_samples()
+    metric = BinaryTPRAtFPRInterval(0.2, n_resamples=200, seed=3, confidence=0.8)
+    for part in (slice(0, 0), slice(0, 200), slice(200, 500)):
+        metric.update(preds[part], target[part])
+    expected = tpr_at_fpr_interval(preds, target, 0.2, n_resamples=200, seed=3, confidence=0.8)
+    assert {name: value.item() for name, value in metric.compute().items()} == {
+        name: getattr(expected, name) for name in ("value", "low", "high", "standard_error")
+    }
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -101,6 +117,9 @@ def test_the_interval_of_a_batch_and_of_all() -> None:
         (lambda: BinaryPartialAUCInterval(confidence=95), "`confidence`"),
         (lambda: BinaryPartialAUCInterval(method="exact"), "`method`"),  # type: ignore[arg-type]
         (lambda: BinaryPartialAUCInterval(n_resamples=1), "`n_resamples`"),
+        (lambda: BinaryTPRAtFPRInterval(0.0), "`min_fpr` must be smaller than `max_fpr`"),
+        (lambda: BinaryTPRAtFPRInterval(0.1, confidence=95), "`confidence`"),
+        (lambda: BinaryTPRAtFPRInterval(0.1, n_resamples=0), "`n_resamples`"),
     ],
 )
 def test_wrong_arguments_are_refused(make: Any, sentence: str) -> None:

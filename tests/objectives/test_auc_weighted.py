@@ -91,6 +91,18 @@ def test_scores_at_the_ends_stay_finite(kind: type[AUCPolyLoss] | type[AUCExpLos
     assert torch.isfinite(f.grad).all()
 
 
+@pytest.mark.parametrize("min_tpr", [0.0, 0.5])
+@pytest.mark.parametrize("kind", [AUCPolyLoss, AUCExpLoss])
+def test_scores_that_are_all_zero_are_a_useless_minimum(
+    kind: type[AUCPolyLoss] | type[AUCExpLoss], min_tpr: float
+) -> None:
+    """No loss is negative, so nothing is better than a network that says nothing; without weights it costs 1."""
+    loss, nothing = kind(min_tpr=min_tpr), torch.zeros(len(TARGET))
+    assert 0 <= loss(nothing, TARGET).item() < 2e-6
+    loss.is_weighted = False
+    assert loss(nothing, TARGET).item() == 1
+
+
 def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="`gamma` must be a finite number above 0, got 0"):
         AUCPolyLoss(gamma=0)

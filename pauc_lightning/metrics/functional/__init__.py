@@ -1,7 +1,8 @@
 """Stateless metrics in plain torch: scores and labels in, a value or a curve out.
 
 ``partial_auc`` computes values, with ``ties`` for ties at the region's edges; ``roc`` has the curve, ``inputs`` checks.
-``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``.
+``intervals`` adds confidence intervals, by the ``influence`` of the samples or the ``bootstrap`` of the ``cells``,
+which an ``urn`` draws.
 ``operating_point`` chooses and evaluates thresholds, with the intervals of shares in ``binomial``. ``band`` is the
 confidence band of the ROC curve, and ``reliability`` compares probabilities with frequencies.
 """

@@ -14,7 +14,7 @@ from pauc_lightning.metrics.functional.bootstrap import resampled
 from pauc_lightning.metrics.functional.cells import Cells, Counts
 from pauc_lightning.metrics.functional.inputs import Values, as_tensors, check_tensors
 from pauc_lightning.metrics.functional.wilson import wilson_interval
-from pauc_lightning.region import select_count
+from pauc_lightning.region import Region
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def roc_band(
         >>> for low, rate, high in zip(band.low, band.tpr, band.high):
         ...     print(f"{low:.2f} {rate:.2f} {high:.2f}")
         0.50 0.62 0.73
-        0.66 0.75 0.83
+        0.66 0.75 0.82
     """
     check_number("confidence", confidence, above=0, below=1, hint="95 % is 0.95")
     check_integer("n_resamples", n_resamples, at_least=100)
@@ -90,8 +90,8 @@ def roc_band(
     grid = np.maximum(rates, edge)
 
     cells = Cells.of(scores, is_positive)
-    n_negatives = select_count(n_neg, float(grid.max(initial=0.0))) + 1
-    draws = resampled(cells, partial(_interpolated, fpr=grid), n_resamples, seed, n_negatives)
+    region = Region(float(grid.max(initial=edge)))
+    draws = resampled(cells, partial(_interpolated, fpr=grid), n_resamples, seed, region)
     observed = _interpolated(cells.positives[None], cells.negatives[None], np.concatenate([grid, rates]))[0]
     at_grid, at_rates = np.split(observed, 2)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
 from typing import Any, Literal, get_args
@@ -40,11 +39,11 @@ def partial_auc_interval(
 ) -> Interval:
     """Compute the partial AUC and its confidence interval.
 
-    ``"analytic"`` takes the variance from the influence of each sample and builds the interval on the logit scale,
-    which keeps it inside (0, 1) and fits its skewness. It is instantaneous. ``"bootstrap"`` resamples the data,
-    each class to its own size, and takes percentiles. In simulations both cover the true value in 93 to 97 % of the
-    cases, except where only a handful of samples decide: a value near 0 or 1, or a region that keeps a dozen
-    positives. There the intervals are too short.
+    ``"analytic"`` takes the variance from the influence of each sample, which is instantaneous. ``"bootstrap"`` takes
+    it from resamples of the data, each class drawn to its own size. Both build the interval on the logit scale, which
+    keeps it inside (0, 1) and fits its skewness; percentiles of the resamples cover less often. In simulations both
+    cover the true value in 93 to 97 % of the cases, except where only a handful of samples decide: a value near 0 or
+    1, or a region that keeps a dozen positives. There the intervals are too short.
 
     Args:
         preds: Finite scores, any shape; higher means more positive.
@@ -76,17 +75,25 @@ def partial_auc_interval(
     (scores,), is_positive = _samples([preds], target)
     names = _checked(confidence, method, groups, n_resamples, is_positive)
     kept, first, last = region.counts(int(is_positive.sum()), int((~is_positive).sum()))
+    decisive = min(kept, last - first)
     if method == "analytic":
         error = influence(scores, is_positive, region).standard_error
-        return _on_logit_scale(value, error, confidence, decisive=min(kept, last - first))
+        return _on_logit_scale(value, error, confidence, decisive)
     cells = Cells.of(scores, is_positive)
     if names is None:
-        draws = resampled(cells, partial(_values, region=region), n_resamples, seed, last)
+        draws = resampled(cells, partial(_values, region=region), n_resamples, seed, region)
     else:
         draws = resampled_together(
-            [cells], is_positive, names, lambda curves: _values(*curves[0], region=region), n_resamples, seed
+            [cells],
+            is_positive,
+            names,
+            lambda curves: _values(*curves[0], region=region),
+            n_resamples,
+            seed,
+            region,
         )
-    return _percentiles(value, draws, confidence)
+        decisive = min(decisive, *(len(np.unique(names[own])) for own in (is_positive, ~is_positive)))
+    return _on_logit_scale(value, float(np.std(_known(draws), ddof=1)), confidence, decisive)
 
 
 def partial_auc_difference(
@@ -147,7 +154,7 @@ def partial_auc_difference(
         return one - other
 
     steps = [Cells.of(scores, is_positive) for scores in samples]
-    draws = resampled_together(steps, is_positive, names, difference, n_resamples, seed)
+    draws = resampled_together(steps, is_positive, names, difference, n_resamples, seed, region)
     return _percentiles(value, draws, confidence)
 
 
@@ -179,25 +186,24 @@ def tpr_at_fpr_interval(
         >>> rng = np.random.default_rng(0)
         >>> target = np.arange(1000) % 5 == 0
         >>> print(tpr_at_fpr_interval(rng.normal(size=1000) + 2 * target, target, max_fpr=0.1))
-        0.7500 [0.6549, 0.8258]
+        0.7500 [0.6549, 0.8259]
     """
-    Region(max_fpr)
+    region = Region(max_fpr)
     (scores,), is_positive = _samples([preds], target)
     names = _checked(confidence, "bootstrap", groups, n_resamples, is_positive)
     cells = Cells.of(scores, is_positive)
     statistic = partial(_rates, max_fpr=max_fpr)
     value = float(statistic(cells.positives[None], cells.negatives[None])[0])
     if names is None:
-        n_negatives = select_count(int((~is_positive).sum()), max_fpr)
-        draws = resampled(cells, statistic, n_resamples, seed, n_negatives)
+        draws = resampled(cells, statistic, n_resamples, seed, region)
     else:
         draws = resampled_together(
-            [cells], is_positive, names, lambda curves: statistic(*curves[0]), n_resamples, seed
+            [cells], is_positive, names, lambda curves: statistic(*curves[0]), n_resamples, seed, region
         )
-    found = _percentiles(value, draws, confidence)
+    error = float(np.std(_known(draws), ddof=1))
     independent = int(is_positive.sum()) if names is None else len(np.unique(names[is_positive]))
-    low, high = wilson_interval(value, found.standard_error**2, independent, confidence)
-    return replace(found, low=float(low), high=float(high))
+    low, high = wilson_interval(value, error**2, independent, confidence)
+    return Interval(value, float(low), float(high), error, confidence)
 
 
 def _values(positives: Counts, negatives: Counts, region: Region) -> NDArray[np.float64]:
@@ -214,8 +220,11 @@ def _values(positives: Counts, negatives: Counts, region: Region) -> NDArray[np.
 
 def _rates(positives: Counts, negatives: Counts, max_fpr: float) -> NDArray[np.float64]:
     """The largest true-positive rates of many curves within the budget."""
-    most = np.array([[select_count(n, max_fpr)] for n in negatives.sum(axis=1).tolist()])
-    return highest_tpr(positives, negatives, most)
+    n_neg = negatives.sum(axis=1)
+    most = np.array([[select_count(n, max_fpr)] for n in n_neg.tolist()])
+    with np.errstate(invalid="ignore"):  # a resample of groups may lack a class
+        rates = highest_tpr(positives, negatives, most)
+    return np.where(n_neg > 0, rates, np.nan)
 
 
 def _samples(preds: Sequence[Values], target: Values) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
@@ -274,11 +283,17 @@ def _on_logit_scale(value: float, error: float, confidence: float, decisive: int
 
 
 def _percentiles(value: float, draws: NDArray[np.float64], confidence: float) -> Interval:
+    known = _known(draws)
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(value, float(low), float(high), float(np.std(known, ddof=1)), confidence)
+
+
+def _known(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The draws that have a value: a resample of groups may lack a class."""
     known = draws[~np.isnan(draws)]
     if len(known) < len(draws) / 2:
         raise InputError(
             f"{len(draws) - len(known)} of {len(draws)} resamples lack a class or a sample in the region: there are "
             "too few groups for an interval."
         )
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(value, float(low), float(high), float(np.std(known, ddof=1)), confidence)
+    return known
