@@ -9,6 +9,8 @@ from typing import Any
 
 from pauc_lightning.errors import InputError
 
+_SHOWN = 5  # runs that a message names
+
 
 @dataclass(frozen=True)
 class RunDirectory:
@@ -39,7 +41,7 @@ class RunDirectory:
             return run
         if not path.exists():
             raise InputError(
-                f"`{text}`: no such run. A run is a directory such as runs/DigitsLT-CE/version_0."
+                f"`{text}`: no such run. {_beside(path) or 'A run is a directory such as runs/DigitsLT-CE/version_0.'}"
             )
         if path.is_file():
             raise InputError(
@@ -100,3 +102,16 @@ class RunDirectory:
         else:
             remedy = f"It was stopped before its first one: start again with `pauc fit -c {self.config}`."
         raise InputError(f"The run {self.path} has no {name} checkpoint. {remedy}")
+
+
+def _beside(path: Path) -> str:
+    """A sentence with the runs beside a path that does not exist; empty if there are none."""
+    for folder in (path.parent, path.parent.parent):
+        runs = [
+            run.parent for pattern in ("*/config.yaml", "*/*/config.yaml") for run in folder.glob(pattern)
+        ]
+        if runs:
+            newest = sorted(runs, key=lambda run: run.stat().st_mtime, reverse=True)[:_SHOWN]
+            more = " and others" if len(runs) > _SHOWN else ""
+            return f"There are {', '.join(map(str, newest))}{more}."
+    return ""

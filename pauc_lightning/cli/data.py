@@ -105,6 +105,12 @@ def _check_data_given(arguments: list[str]) -> None:
             raise InputError(
                 f"`{unknown}` is not an option of `pauc data`.{close} `pauc data --help` lists them."
             )
+        table = next((word for word in arguments if word.endswith((".csv", ".tsv", ".gz", ".parquet"))), None)
+        if table is not None:
+            raise InputError(
+                f"`{table}` cannot stand alone in `pauc data`: write pauc data -c tabular --data.path {table} "
+                "--data.label <column>."
+            )
         raise InputError(
             "no data given: name a config that has a `data` section, such as `-c digits`, or a class, "
             "such as `--data=DigitsLT`."

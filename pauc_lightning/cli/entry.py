@@ -71,6 +71,10 @@ def _run(arguments: list[str]) -> None:
         from pauc_lightning.cli import data as data_command
 
         data_command.main(options)
+    elif command == "example":
+        from pauc_lightning.cli import example as example_command
+
+        example_command.main(options)
     elif command == "features":
         from pauc_lightning.features import command as features_command
 
@@ -149,6 +153,7 @@ def _silence_other_peoples_noise() -> None:
 
 
 def _is_worth_reading(record: logging.LogRecord) -> bool:
-    """Whether a message is neither an advertisement, nor about missing hardware, nor about the end of training."""
+    """Whether a message is none of these: an advertisement, missing hardware, the end of training, a file twice."""
     text = record.getMessage()
-    return not ("litlogger" in text or "available: False" in text or text.startswith("`Trainer.fit` stopped"))
+    is_known = text.startswith(("`Trainer.fit` stopped", "Restoring states"))
+    return not ("litlogger" in text or "available: False" in text or is_known)

@@ -23,6 +23,7 @@ GROUPS = {
         "report": "write one HTML page about runs, or about any model's scores",
     },
     "Prepare data": {
+        "example": "write an example table to try the other commands on",
         "features": "turn images into a table with a pretrained network",
     },
     "Look around": {

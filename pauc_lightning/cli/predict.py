@@ -89,6 +89,7 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
     if given.input is not None:
         settings += [f"--data.predict_input={given.input}", _preprocessing(run)]
     if given.output is not None:
+        _check_output(Path(given.output), given.overwrite)
         settings.append(f"--predictions.filename={os.path.abspath(given.output)}")
     if given.overwrite:
         settings.append("--predictions.overwrite=true")
@@ -104,6 +105,14 @@ def translate_options(run: Path, options: Sequence[str]) -> list[str]:
     if given.prior is not None:
         settings.append(f"--predictions.prior={given.prior}")
     return [*settings, *others]
+
+
+def _check_output(path: Path, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, in the words of the command line and before anything is imported."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"`--output {path}` must end in .csv or .parquet, which decides the format.")
+    if path.is_file() and not overwrite:
+        raise InputError(f"`--output {path}` exists: choose another name, or add --overwrite.")
 
 
 def _check_best(options: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from pauc_lightning.callbacks import (
 )
 from pauc_lightning.cli.decision_tables import metric_lines, point_lines, without_guarantee
 from pauc_lightning.cli.runs import relative
+from pauc_lightning.data import TabularLT
 from pauc_lightning.decisions import OperatingPoints, read_operating_points
 from pauc_lightning.decisions.evaluation import Evaluation, evaluate_scores
 from pauc_lightning.distributed import is_main_process
@@ -153,7 +154,9 @@ def after_evaluation(
         if isinstance(callback, CalibrationKeeper) and callback.figure is not None:
             print(f"  figure      {relative(callback.figure)}")
     if run is not None:
-        _print_next("predict" if part == "test" else "test", relative(run))
+        new = ["--input", "NEW.csv", "--output", "decisions.csv", "--target_fpr", "0.01"]
+        options = new if part == "test" and isinstance(data, TabularLT) else []
+        _print_next("predict" if part == "test" else "test", relative(run), *options)
 
 
 def _print_values(model: PartialAUCModule, metrics: Mapping[str, float]) -> None:

@@ -18,6 +18,7 @@ from pauc_lightning.cli.type_words import REGIONS, accepted, literals
 
 _LONGEST_VALUE = 60
 _MOST_NAMES = 14
+_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 _FORGOTTEN = {
     "data": "no data are named: add, for example, -c digits, or --data=<class>",
     "model": "no method is named: add, for example, -c upauci, or --model=<class>",
@@ -52,6 +53,9 @@ def _unrecognized(match: re.Match[str], context: Context) -> str:
         return f"`{word}` is not an option of `{command}`.{close} `{command} --help` explains the options."
     if word.startswith("-"):
         return f"`{word}` is not an option of `{command}`: long options begin with two dashes, as in --model."
+    if word.endswith(_TABLES):
+        option = "--input" if command.endswith("predict") else "--data.path"
+        return f"`{word}` cannot stand alone in `{command}`: write {option} {word}."
     return (
         f"`{word}` cannot be used here: `{command}` takes options only, such as `-c <file.yaml>` or `--model=CE`; "
         "lists are written as one word, such as [1,2]."
@@ -125,6 +129,16 @@ def _unknown_class(match: re.Match[str], context: Context) -> str:
     if other is not None and other is not kind:
         return f"{quote}: {name} is {other.title} (for {other.option}), not {kind.title}. {_choice(kind)}"
     return f"{quote}: `{name}` is not {kind.title}.{nearest(name, kind.names)} {_choice(kind)}"
+
+
+def _ambiguous_class(match: re.Match[str], context: Context) -> str:
+    """A bare name that several classes of other libraries have."""
+    name, kind = match[1], context.kind
+    close = nearest(name, kind.names) if kind is not None else ""
+    return (
+        f"{context.quote(name)}: several classes are called {name}.{close} To choose one of them, give its import "
+        f"path: {match[2].rstrip('.')}."
+    )
 
 
 def _not_importable(match: re.Match[str], context: Context) -> str:
@@ -208,6 +222,7 @@ _DESCRIPTIONS: Sequence[tuple[str, Callable[[re.Match[str], Context], str]]] = (
     (r"(?:[Oo]ption|[Kk]ey) '([\w.]+)' is not (?:accepted|expected)", _rejected),
     (r"does not accept option '([\w.]+)'", _rejected),
     (r"the following arguments are required: ([\w., ]+)", _missing),
+    (r"Multiple subclasses with name (\w+)\. .*?: ([^\n]*)", _ambiguous_class),
     (r"Problem with given class_path '([\w.]+)':\s+(.*)", _not_importable),
     (r"Expected a dot import path string: (\S+)", _unknown_class),
     (r"does not correspond to a subclass of (\w+)", _wrong_base),

@@ -147,6 +147,25 @@ class TableEncoding:
         """Texts that stand for a missing one."""
         return sorted(_Absent(self.missing_values).texts)
 
+    def describe(self) -> str:
+        """One sentence with the columns of numbers, and of categories with the number of these.
+
+        Example:
+            >>> columns = NumberColumn("age", 0.0), CategoryColumn("sex", ("f", "m"), is_text=True)
+            >>> TableEncoding(columns, "error", ()).describe()
+            'Inputs: 3, from the numbers age and the categories sex (2).'
+        """
+        kinds = {
+            "numbers": [column.name for column in self.columns if isinstance(column, NumberColumn)],
+            "categories": [
+                f"{column.name} ({len(column.categories)})"
+                for column in self.columns
+                if isinstance(column, CategoryColumn)
+            ],
+        }
+        listed = " and ".join(f"the {kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+        return f"Inputs: {len(self.input_names)}, from {listed}."
+
     def check_has(self, names: Collection[str], file: str) -> None:
         """Refuse a table that lacks a column of the encoding.
 
@@ -157,8 +176,8 @@ class TableEncoding:
         lacking = [column.name for column in self.columns if column.name not in names]
         if lacking:
             raise InputError(
-                f"{file} lacks the columns {few(lacking)} that the model was trained with: add them, or train "
-                "with these columns in `ignore`."
+                f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {few(lacking)} that the model was trained "
+                "with: add what is missing, or train without it (`ignore`)."
             )
 
     def encode(self, table: DataFrame, file: str) -> NDArray[np.float32]:
@@ -200,8 +219,8 @@ class TableEncoding:
         found = f"of {n_rows} rows of {file}, values are missing in the columns {having}"
         if self.missing == "error":
             raise InputError(
-                f"{found}: fill them in, or train with `missing: impute`, which uses the mean of the training part or "
-                "no category, or with the columns in `ignore`."
+                f"{found}: fill them in, or train with `missing: impute` (--data.missing impute), which uses the "
+                "mean of the training part or no category, or with the columns in `ignore`."
             )
         rank_zero_info(
             f"{found[0].upper()}{found[1:]}: they are replaced by the mean of the training part or no category."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ Value = str | bool | int | float
 
 UNKNOWN = -1
 """The target of a row whose label is unknown."""
+
+_SIMILAR = 0.75  # of two spellings: fraud and fruad have 0.8, cat and car 0.67
+_RARE = 0.1  # of the rows of the value that it resembles
 
 _TRUTHS = {True: ("true", "yes", "on", "y", "1"), False: ("false", "no", "off", "n", "0")}
 
@@ -69,7 +74,7 @@ def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, na
         if keys != [0.0, 1.0]:
             raise InputError(
                 f"`positive_values` is needed, because the label {name!r} has other values than 0 and 1: say which of "
-                f"{few(values)} are positive."
+                f"{few(values)} are positive, such as --data.positive_values {shlex.quote(values[0])}."
             )
         return (1,)
     if not positive:
@@ -87,6 +92,37 @@ def positive_classes(values: Sequence[str], positive: Sequence[Value] | None, na
             "leave at least one out."
         )
     return chosen
+
+
+def note_lookalikes(
+    labels: NDArray[np.int64], values: Sequence[str], positive: Sequence[int], name: str, file: str
+) -> None:
+    """Say which values count as negative although they are spelled nearly like a positive one.
+
+    A value that differs in capitals or spaces only is named, and so is a similar one in few rows, without digits: a
+    typing mistake is rare, and class_1 is not meant to be class_2.
+
+    Args:
+        labels: The class of every row.
+        values: The label's values as text, in the order of their classes.
+        positive: The positive classes.
+        name: The label column, for messages.
+        file: The file's name, for messages.
+    """
+    counts = np.bincount(labels, minlength=len(values))
+    found = []
+    for i in set(range(len(values))) - set(positive):
+        for j in positive:
+            one, other = (values[k].strip().lower() for k in (i, j))
+            is_similar = difflib.SequenceMatcher(None, one, other).ratio() >= _SIMILAR
+            has_digits = any(character.isdigit() for character in one + other)
+            if one == other or (is_similar and not has_digits and counts[i] <= _RARE * counts[j]):
+                found.append(f"{values[i]!r} in {counts[i]} (like {values[j]!r})")
+    if found:
+        rank_zero_info(
+            f"Of {len(labels)} rows of {file}, the label {name!r} is {few(sorted(found))}: they count as negative. "
+            "Correct them, or name them in `positive_values` as well."
+        )
 
 
 def _matches(given: Value, values: Sequence[str], keys: Sequence[float | str], name: str) -> list[int]:

@@ -19,10 +19,18 @@ from pauc_lightning.data.groups import equal_rows, joined, numbered
 from pauc_lightning.data.kept_sources import file_state, read_once
 from pauc_lightning.data.source import NewData, Source
 from pauc_lightning.data.table_encoding import TableEncoding
-from pauc_lightning.data.table_labels import UNKNOWN, Value, known_targets, label_classes, positive_classes
+from pauc_lightning.data.table_labels import (
+    UNKNOWN,
+    Value,
+    known_targets,
+    label_classes,
+    note_lookalikes,
+    positive_classes,
+)
 from pauc_lightning.data.table_reader import few, read_table
 from pauc_lightning.data.table_state import TableState, standardisation
 from pauc_lightning.errors import InputError
+from pauc_lightning.nearest import nearest
 
 Values = list[Value] | tuple[Value, ...] | Value
 
@@ -136,7 +144,10 @@ class TabularLT(LongTailDataModule):
         table = read_table("path", Path(self.path), as_written)
         self._check_names(table.columns.tolist())
         labels, values = label_classes(table[self.label], self.label, self.path)
-        positive_classes(values, self.positive_values, self.label)  # fails before the inputs are encoded
+        positive = positive_classes(
+            values, self.positive_values, self.label
+        )  # fails before inputs are encoded
+        note_lookalikes(labels, values, positive, self.label, self.path)
         ids = None if self.id_column is None else _identifiers(table[self.id_column])
         groups = None if self.group_column is None else self._groups(table[self.group_column])
         no_inputs = list(dict.fromkeys([self.label, *self.ignore, *as_written]))
@@ -172,6 +183,7 @@ class TabularLT(LongTailDataModule):
             if unknown:
                 raise InputError(
                     f"`{argument}` names columns {unknown} that {self.path} does not have: it has {few(present)}."
+                    f"{nearest(unknown[0], present)}"
                 )
 
     @cached_property
@@ -180,8 +192,10 @@ class TabularLT(LongTailDataModule):
         return positive_classes(self.source.class_names, self.positive_values, self.label)
 
     def notes(self) -> list[str]:
-        """The groups, how many rows have equal inputs, and what becomes of these."""
-        groups = [] if self.group_column is None else super().notes()
+        """The inputs, the groups, how many rows have equal inputs, and what becomes of these."""
+        notes = [self.table_state.encoding.describe()]
+        if self.group_column is not None:
+            notes += super().notes()
         inputs = self.source.inputs
         assert isinstance(inputs, Tensor)
         used = self.used
@@ -190,17 +204,17 @@ class TabularLT(LongTailDataModule):
         _, sizes = np.unique(twins[used], return_counts=True)
         n_equal = int(sizes[sizes > 1].sum())
         if n_equal == 0:
-            return [*groups, "Equal rows: no two rows have the same inputs."]
+            return [*notes, "Equal rows: no two rows have the same inputs."]
         text = (
             f"Equal rows: {n_equal:,} of {len(used):,} rows have the same inputs as another one; the most frequent "
             f"inputs are those of {int(sizes.max()):,} rows."
         )
         if self.duplicates == "together":
-            return [*groups, f"{text} Those with the same inputs are in the same part."]
+            return [*notes, f"{text} Those with the same inputs are in the same part."]
         held_out = np.concatenate([self.split.val, self.split.test])
         n_known = int(np.isin(twins[held_out], twins[self.split.train]).sum())
         return [
-            *groups,
+            *notes,
             f"{text} {n_known:,} of the {len(held_out):,} validation and test rows equal a training row. If they are "
             "copies of one case, keep them in one part with --data.duplicates=together.",
         ]
