@@ -57,6 +57,7 @@ class BinaryPartialAUCInterval(ScoreMetric):
         check_number("confidence", confidence, above=0, below=1, hint="95 % is 0.95")
         check_choice("method", method, get_args(IntervalMethod))
         check_integer("n_resamples", n_resamples, at_least=100)
+        check_integer("seed", seed, at_least=0)
         self.confidence = confidence
         self.method = method
         self.n_resamples = n_resamples

@@ -49,6 +49,7 @@ class BinaryTPRAtFPRInterval(ScoreMetric):
         self.max_fpr = Region(max_fpr).max_fpr
         check_number("confidence", confidence, above=0, below=1, hint="95 % is 0.95")
         check_integer("n_resamples", n_resamples, at_least=100)
+        check_integer("seed", seed, at_least=0)
         self.confidence = confidence
         self.n_resamples = n_resamples
         self.seed = seed

@@ -115,6 +115,8 @@ def test_the_interval_of_the_recall_is_that_of_all_batches() -> None:
         (lambda: BinaryTPRAtFPR(1.5), "`max_fpr`"),
         (lambda: BinaryTPRAtFPR(0.1, thresholds=1), "`thresholds`"),
         (lambda: BinaryPartialAUCInterval(confidence=95), "`confidence`"),
+        (lambda: BinaryPartialAUCInterval(seed=-1), "`seed`"),
+        (lambda: BinaryTPRAtFPRInterval(0.1, seed=-1), "`seed`"),
         (lambda: BinaryPartialAUCInterval(method="exact"), "`method`"),  # type: ignore[arg-type]
         (lambda: BinaryPartialAUCInterval(n_resamples=1), "`n_resamples`"),
         (lambda: BinaryTPRAtFPRInterval(0.0), "`min_fpr` must be smaller than `max_fpr`"),

@@ -86,7 +86,7 @@ def check_groups(groups: ArrayLike, n_samples: int) -> NDArray[Any]:
     """Return the group of each sample as an array.
 
     Raises:
-        InputError: If there is not one for each sample.
+        InputError: If there is not one for each sample, one is missing, or they cannot be sorted.
     """
     names = np.asarray(groups).ravel()
     if len(names) != n_samples:
@@ -94,7 +94,26 @@ def check_groups(groups: ArrayLike, n_samples: int) -> NDArray[Any]:
             f"`groups` must name the group of each of the {n_samples} samples, got {len(names)} values: pass one per "
             "sample."
         )
+    missing = sum(map(_is_missing, names)) if names.dtype == object else int((names != names).sum())
+    if missing:
+        raise InputError(
+            f"`groups` must name the group of each sample, got {missing} of {n_samples} missing (None or NaN), which "
+            "would count as one group: drop these samples, or give each a group of its own."
+        )
+    kinds = sorted({type(name).__name__ for name in names}) if names.dtype == object else []
+    if len(kinds) > 1:
+        raise InputError(
+            f"`groups` must be values of one type, got {' and '.join(kinds)}: convert them, as in "
+            "[str(group) for group in groups]."
+        )
     return names
+
+
+def _is_missing(name: Any) -> bool:
+    try:
+        return name is None or bool(name != name)  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA is neither true nor false
+        return True
 
 
 def as_counts(pos_counts: Values, neg_counts: Values) -> tuple[Tensor, Tensor]:

@@ -62,7 +62,7 @@ def partial_auc_interval(
         The estimate, equal to :func:`binary_partial_auc`, and its interval.
 
     Raises:
-        InputError: As :func:`binary_partial_auc`, and with fewer than two samples of a class.
+        InputError: As :func:`binary_partial_auc`, and with fewer than two samples or groups of a class.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def partial_auc_interval(
     region = Region(max_fpr, min_tpr, min_fpr)
     value = float(binary_partial_auc(preds, target, max_fpr, min_tpr, min_fpr))
     (scores,), is_positive = _samples([preds], target)
-    names = _checked(confidence, method, groups, n_resamples, is_positive)
+    names = _checked(confidence, method, groups, n_resamples, seed, is_positive)
     kept, first, last = region.counts(int(is_positive.sum()), int((~is_positive).sum()))
     decisive = min(kept, last - first)
     if method == "analytic":
@@ -141,7 +141,7 @@ def partial_auc_difference(
         for scores in (preds, other_preds)
     )
     samples, is_positive = _samples([preds, other_preds], target)
-    names = _checked(confidence, method, groups, n_resamples, is_positive)
+    names = _checked(confidence, method, groups, n_resamples, seed, is_positive)
     value = first - second
     if method == "analytic":
         one, other = (influence(scores, is_positive, region) for scores in samples)
@@ -190,7 +190,7 @@ def tpr_at_fpr_interval(
     """
     region = Region(max_fpr)
     (scores,), is_positive = _samples([preds], target)
-    names = _checked(confidence, "bootstrap", groups, n_resamples, is_positive)
+    names = _checked(confidence, "bootstrap", groups, n_resamples, seed, is_positive)
     cells = Cells.of(scores, is_positive)
     statistic = partial(_rates, max_fpr=max_fpr)
     value = float(statistic(cells.positives[None], cells.negatives[None])[0])
@@ -248,19 +248,29 @@ def _checked(
     method: IntervalMethod,
     groups: ArrayLike | None,
     n_resamples: int,
+    seed: int,
     is_positive: NDArray[np.bool_],
 ) -> NDArray[Any] | None:
     """Check the arguments and return the groups."""
     check_number("confidence", confidence, above=0, below=1, hint="95 % is 0.95")
     check_choice("method", method, get_args(IntervalMethod))
     check_integer("n_resamples", n_resamples, at_least=100)
+    check_integer("seed", seed, at_least=0)
     if groups is None:
         return None
     if method == "analytic":
         raise InputError(
             '`groups` need `method="bootstrap"`, got "analytic", which takes samples as independent.'
         )
-    return check_groups(groups, len(is_positive))
+    names = check_groups(groups, len(is_positive))
+    for name, own in (("positives", is_positive), ("negatives", ~is_positive)):
+        if len(np.unique(names[own])) < 2:
+            raise InputError(
+                f"`groups` must spread each class over at least two groups for an interval, got all {own.sum()} {name} "
+                f"in the group {names[own][0]!s}: how much groups differ cannot be seen. Collect more groups, or check "
+                "that `groups` is not the label or a constant."
+            )
+    return names
 
 
 def _quantile(confidence: float) -> float:

@@ -157,6 +157,7 @@ def _rates_of_resampled_groups(
 ) -> tuple[NDArray[np.float64], ...]:
     """The false-positive rates, recalls and precisions of resamples of whole groups."""
     check_integer("n_resamples", n_resamples, at_least=100)
+    check_integer("seed", seed, at_least=0)
     _, group_of = np.unique(names, return_inverse=True)
     n_groups = int(group_of.max()) + 1
     counts = np.stack([np.bincount(group_of, part, n_groups) for part in parts])

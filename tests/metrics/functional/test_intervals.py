@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from pauc_lightning.errors import InputError
@@ -242,11 +243,49 @@ def test_perfect_and_hopeless_scores_have_an_interval(method: IntervalMethod) ->
         ({"method": "exact"}, "`method` must be one of"),
         ({"groups": [1, 2], "method": "bootstrap"}, "the group of each of the 8 samples, got 2"),
         ({"groups": list(range(8))}, '`groups` need `method="bootstrap"`'),
+        ({"seed": -1}, "`seed` must be a whole number, at least 0, got -1"),
+        ({"seed": "a", "method": "bootstrap"}, "`seed` must be a whole number, at least 0, got 'a'"),
     ],
 )
 def test_mistakes_get_a_sentence(arguments: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         partial_auc_interval(np.arange(8.0), [0, 1] * 4, 0.5, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ([7] * 8, "got all 4 positives in the group 7"),
+        ([0, 1] * 4, "got all 4 positives in the group 1"),
+        ([0, 1, 0, 2] * 2, "got all 4 negatives in the group 0"),
+        ([np.nan, 1, 2, 3] * 2, "got 2 of 8 missing"),
+        ([None, "a", "b", "c"] * 2, "got 2 of 8 missing"),
+        (pd.Series([pd.NA, "a", "b", "c"] * 2, dtype="string"), "got 2 of 8 missing"),
+        (
+            pd.to_datetime(pd.Series([None, "2026-01-01", "2026-01-02", "2026-01-03"] * 2)),
+            "got 2 of 8 missing",
+        ),
+        (pd.Series([1, "a", 2, "b"] * 2, dtype=object), "values of one type, got int and str"),
+    ],
+)
+def test_groups_that_cannot_be_resampled_are_refused(groups: ArrayLike, sentence: str) -> None:
+    """One group for a class is drawn whole or not at all, which would look like a value without any error."""
+    scores, labels = np.arange(8.0), [0, 1] * 4
+    with pytest.raises(InputError, match=sentence):
+        partial_auc_interval(scores, labels, 0.5, method="bootstrap", groups=groups)
+    with pytest.raises(InputError, match=sentence):
+        partial_auc_difference(scores, -scores, labels, 0.5, method="bootstrap", groups=groups)
+    with pytest.raises(InputError, match=sentence):
+        tpr_at_fpr_interval(scores, labels, 0.5, groups=groups)
+
+
+def test_names_of_groups_may_be_any_text() -> None:
+    scores, labels, names = np.arange(8.0), [0, 1] * 4, ["a", "b", "c", "d"] * 2
+    plain, strings = (
+        tpr_at_fpr_interval(scores, labels, 0.5, groups=groups)
+        for groups in (names, pd.Series(names, dtype=object))
+    )
+    assert plain == strings
 
 
 def test_one_positive_has_no_interval() -> None:
