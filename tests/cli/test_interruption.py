@@ -35,11 +35,13 @@ class Slow(DigitsLT):
 
 
 @pytest.fixture(autouse=True)
-def _sigint_is_not_ignored() -> Iterator[None]:
-    """A shell that starts the tests in the background makes them ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def _signals_have_their_usual_handlers() -> Iterator[None]:
+    """A shell that starts the tests in the background makes them ignore SIGINT; Ray leaves a handler of SIGTERM."""
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminate = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, terminate)
 
 
 @pytest.fixture(autouse=True)
