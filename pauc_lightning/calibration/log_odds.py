@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
-_LARGEST = float(np.nextafter(1.0, 0.0))
+HIGHEST_SCORE = float(np.nextafter(1.0, 0.0))
+"""The largest score below 1."""
 
 LOWEST_LOGIT = float(np.log(_SMALLEST))
 """The logit of a score of 0: the sigmoid of lower ones cannot be told from it in float64."""
-HIGHEST_LOGIT = float(np.log(_LARGEST) - np.log1p(-_LARGEST))
+HIGHEST_LOGIT = float(np.log(HIGHEST_SCORE) - np.log1p(-HIGHEST_SCORE))
 """The logit of a score of 1: the sigmoid of higher ones cannot be told from it in float64."""
 
 
@@ -23,7 +24,7 @@ def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         >>> log_odds(np.array([0.0, 1.0])).round(1).tolist()
         [-708.4, 36.7]
     """
-    inside = np.clip(scores, _SMALLEST, _LARGEST)
+    inside = np.clip(scores, _SMALLEST, HIGHEST_SCORE)
     logits: NDArray[np.float64] = np.log(inside) - np.log1p(-inside)
     return logits
 

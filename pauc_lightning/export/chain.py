@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pauc_lightning.export.calibration_step import CalibrationStep
 from pauc_lightning.export.front import Front
+from pauc_lightning.export.sigmoid import sigmoid
 
 SCORE, PROBABILITY, DECISION = "score", "probability", "decision"
 
@@ -21,6 +22,8 @@ class ScoringChain(nn.Module):
         threshold: The smallest score that is called positive; None for no decisions.
     """
 
+    threshold: Tensor | None
+
     def __init__(
         self, front: Front, network: nn.Module, calibration: CalibrationStep | None, threshold: float | None
     ) -> None:
@@ -28,7 +31,9 @@ class ScoringChain(nn.Module):
         self.front = front
         self.network = network
         self.calibration = calibration
-        self.threshold = threshold
+        # A buffer, as the ONNX exporter rounds Python's floats to float32.
+        limit = None if threshold is None else torch.tensor(threshold, dtype=torch.float64)
+        self.register_buffer("threshold", limit)
 
     @property
     def output_names(self) -> list[str]:
@@ -46,12 +51,13 @@ class ScoringChain(nn.Module):
         logits: Tensor = self.network(inputs)
         if logits.ndim == 2:
             logits = logits.squeeze(1)
-        score = torch.sigmoid(logits.to(torch.float64))
+        logits = logits.to(torch.float64)
         if is_bad is not None:
-            score = torch.where(is_bad, torch.full_like(score, torch.nan), score)
+            logits = torch.where(is_bad, torch.full_like(logits, torch.nan), logits)
+        score = sigmoid(logits)
         outputs = [score]
         if self.calibration is not None:
-            outputs.append(self.calibration(score))
+            outputs.append(self.calibration(logits, score))
         if self.threshold is not None:
             outputs.append(score >= self.threshold)
         return tuple(outputs)

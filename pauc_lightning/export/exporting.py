@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,7 +98,8 @@ def export(
         else samples_of_file(model, front, check_on)
     )
     score = model.score_prepared(samples.prepared)
-    expected = Expected(score, None if calibrator is None else calibrator(score, prior), threshold)
+    calibrated = None if calibrator is None else partial(calibrator, prior=prior)
+    expected = Expected(score, calibrated, threshold)
     found = check(run, samples, expected, model.batch_size)
     with complete_binary_file(path) as file:
         file.write(content)

@@ -36,6 +36,7 @@ class TableFront(Front):
         dtype: The network's precision.
     """
 
+    absent: Tensor
     middle: Tensor
     subtract: Tensor
     multiply: Tensor
@@ -62,6 +63,8 @@ class TableFront(Front):
         self.register_buffer("multiply", state.multiply[computed])
         middle = [column.middle for column in self.numbers]
         self.register_buffer("middle", torch.tensor(middle, dtype=torch.float64))
+        # Buffers, as the ONNX exporter rounds Python's floats to float32.
+        self.register_buffer("absent", torch.tensor(list(state.encoding.absent_numbers), dtype=torch.float64))
         self.inputs = tuple(
             FrontInput(name, kind, (len(members),))
             for name, kind, members in (
@@ -77,7 +80,8 @@ class TableFront(Front):
         codes = second if self.numbers else first
         parts, bad = [], []
         if numbers is not None:
-            for value in self.encoding.absent_numbers:
+            # Not `unbind`: of no values it is a list without outputs, which torch.export.load cannot read.
+            for value in (self.absent[i] for i in range(len(self.absent))):
                 numbers = torch.where(numbers == value, torch.full_like(numbers, torch.nan), numbers)
             bad.append((numbers.abs() > LARGEST).any(1))
             parts.append((numbers - self.middle).to(torch.float32))

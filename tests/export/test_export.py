@@ -19,8 +19,21 @@ from torch import Tensor, nn
 from torch.torch_version import TorchVersion
 
 from pauc_lightning import load
+from pauc_lightning.calibration import (
+    Calibrator,
+    IsotonicCalibrator,
+    PlattCalibrator,
+    TemperatureCalibrator,
+)
 from pauc_lightning.cli import main
-from pauc_lightning.export.torch_file import OLDEST_TORCH
+from pauc_lightning.errors import InputError
+from pauc_lightning.export.calibration_step import CalibrationStep
+from pauc_lightning.export.chain import ScoringChain
+from pauc_lightning.export.checking import Expected, check
+from pauc_lightning.export.onnx_file import OnnxRunner, onnx_bytes
+from pauc_lightning.export.tensor_front import TensorFront
+from pauc_lightning.export.test_samples import TestSamples
+from pauc_lightning.export.torch_file import OLDEST_TORCH, TorchRunner, torch_bytes, traced
 
 pytestmark = pytest.mark.skipif(
     TorchVersion(torch.__version__) < OLDEST_TORCH, reason="this torch writes no ONNX files from programs"
@@ -317,3 +330,57 @@ def test_a_run_without_calibration_says_what_to_do(
     copy = Path(shutil.copytree(table, here / "copy"))
     (copy / "calibration.json").write_text("{}")
     assert "add `--calibrate none`" in refused(capsys, copy)
+
+
+# ---------------------------------------------------------------------- scores that saturate
+
+
+LOGITS = torch.tensor(
+    [-800, -60, -37, -30, -9, -1, 0, 3, 16, 20, 30, 33, 36, 36.5, 37, 60], dtype=torch.float64
+)
+CALIBRATORS = (
+    PlattCalibrator(prior=0.2, slope=0.1628, intercept=-1.9335),
+    TemperatureCalibrator(prior=0.2, temperature=6.2559, shift=0.006),
+    IsotonicCalibrator(prior=0.2, knots=(1e-57, 0.5, 1 - 1e-9, 1.0), values=(0.1, 0.2, 0.3, 0.9988)),
+)
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS, ids=lambda one: one.name)
+def test_probabilities_and_decisions_are_right_where_the_scores_are_almost_0_or_1(
+    calibrator: Calibrator,
+) -> None:
+    """ONNX Runtime's sigmoid is 0 below -37, and the exporter rounds Python's floats to float32."""
+    network = nn.Linear(1, 1).double()
+    nn.init.ones_(network.weight)
+    nn.init.zeros_(network.bias)
+    threshold = 1 - 1e-8  # which is 1 in float32
+    front = TensorFront("input", torch.float64, (1,), nn.Identity(), "a logit")
+    chain = ScoringChain(front, network, CalibrationStep(calibrator, prior=0.1), threshold).eval()
+    program = traced(chain)
+    score = torch.sigmoid(LOGITS).numpy()
+    for run in (OnnxRunner(onnx_bytes(program, chain, {})), TorchRunner(torch_bytes(program, {}), chain)):
+        found = run({"input": LOGITS[:, None].numpy()})
+        np.testing.assert_allclose(found["score"], score, rtol=1e-13)
+        np.testing.assert_allclose(found["probability"], calibrator(score, prior=0.1), rtol=1e-12)
+        assert found["decision"].tolist() == (score >= threshold).tolist()
+        assert found["decision"].sum() == 7
+
+
+def test_the_last_digit_of_a_score_near_1_may_show_in_its_probability() -> None:
+    score = np.array([np.nextafter(1, 0), 0.3])
+    calibrated = CALIBRATORS[0]
+    one = np.zeros((2, 1))
+    samples = TestSamples({"input": one}, torch.zeros(2, 1), "2 samples")
+
+    def checked(change: float) -> str:
+        found = {"score": np.array([1.0, 0.3]), "probability": calibrated([1.0, 0.3]) + np.array([0, change])}
+        return check(
+            lambda inputs: {name: values[: len(inputs["input"])] for name, values in found.items()},
+            samples,
+            Expected(score, calibrated, None),
+            batch_size=2,
+        )
+
+    assert "in probabilities" in checked(0.0)
+    with pytest.raises(InputError, match=r"The scores agree, so the calibration is .* --calibrate none"):
+        checked(0.01)
