@@ -45,7 +45,9 @@ def _comment(result: TuneResult, of: MethodResult, best: Trial) -> list[str]:
         "Tuned after a warm-up that all methods share. To repeat the trial bit for bit:",
     ]
     for seed in request.seeds:
-        command = repeat_command(request, of.config, of.method, seed, result.warm_ups.get(seed))
+        command = repeat_command(
+            request, of.config, of.method, best.parameters, seed, result.warm_ups.get(seed)
+        )
         # A number of threads is no option of `pauc fit`, and another one changes the last bits.
         lines.append(f"  OMP_NUM_THREADS={request.threads} {shlex.join(command)}")
     return lines

@@ -61,8 +61,8 @@ def _print(result: TuneResult, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from pauc_lightning.config_files import name_of_config
     from pauc_lightning.tuning import outputs
+    from pauc_lightning.tuning.commands import fit_command
 
     figure = outputs.save_figure(result)
     if not console.is_terminal:
@@ -87,6 +87,6 @@ def _print(result: TuneResult, console: Console) -> None:
     print(f"\nSaved: {', '.join(map(str, files))}")
     if found:
         leader = max(found, key=lambda of: (of.best.value or 0.0) if of.best else 0.0)
-        names = [*map(name_of_config, result.request.configs), str(leader.config)]
-        command = ["pauc", "fit", *(part for name in names for part in ("-c", name)), *result.request.options]
+        parameters = leader.best.parameters if leader.best else {}
+        command = fit_command(result.request, leader.config, parameters, result.request.options)
         print(f"Next:  {shlex.join([*command, '--test_best=true'])}", flush=True)

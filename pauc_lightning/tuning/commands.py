@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from pauc_lightning.config_files import name_of_config
@@ -54,13 +54,54 @@ def trial_arguments(
     )
 
 
-def repeat_command(
-    request: TuneRequest, config: Path, method: str, seed: int, start: Path | None
+def fit_command(
+    request: TuneRequest, config: Path, parameters: Mapping[str, Value], options: Sequence[str]
 ) -> list[str]:
-    """The command that repeats a trial from the file with its settings."""
+    """The command that trains with the file of the best settings; given options that were varied are left out.
+
+    Args:
+        request: The search.
+        config: The file with the best settings.
+        parameters: These settings: an option of the same name would win over the file.
+        options: The options given for the search.
+    """
     names = [*map(name_of_config, request.configs), str(config)]
     return [
-        *("pauc", "fit", *(part for name in names for part in ("-c", name)), *request.options_of(method)),
+        *("pauc", "fit", *(part for name in names for part in ("-c", name))),
+        *without_options(options, parameters),
+    ]
+
+
+def without_options(options: Sequence[str], keys: Collection[str]) -> list[str]:
+    """Leave out options, with their values, by name.
+
+    Example:
+        >>> without_options(["--data.a", "1", "--data.init_args.b=2", "--c", "3"], ["data.a", "data.b"])
+        ['--c', '3']
+    """
+    short = {key.replace(".init_args.", ".") for key in keys}
+    kept: list[str] = []
+    is_kept = True
+    for text in options:
+        if text.startswith("--"):
+            name = text[2:].partition("=")[0].replace("-", "_").replace(".init_args.", ".")
+            is_kept = name not in short
+        if is_kept:
+            kept.append(text)
+    return kept
+
+
+def repeat_command(
+    request: TuneRequest,
+    config: Path,
+    method: str,
+    parameters: Mapping[str, Value],
+    seed: int,
+    start: Path | None,
+) -> list[str]:
+    """The command that repeats a trial from the file with its settings."""
+    return [
+        *fit_command(request, config, parameters, request.options_of(method)),
         *(f"--seed_everything={seed}", f"--data.seed={seed}", f"--trainer.max_epochs={request.epochs}"),
         *("--model.warmup_epochs=0", *([f"--model.init_weights={start}"] if start is not None else [])),
     ]

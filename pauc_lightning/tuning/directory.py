@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,12 @@ class TuningDirectory:
                     "--out, or restore the file."
                 )
         for key in now if earlier else ():
+            changed = _changed_file(now[key], earlier.get(key)) if key == "config_files" else None
+            if changed is not None:
+                raise InputError(
+                    f"`--out {self.path}` holds trials made with another version of {changed}. Give another --out, or "
+                    f"undo the change (the old content is in {self._note})."
+                )
             if key != "data_files" and now[key] != earlier.get(key):
                 raise InputError(
                     f"`--out {self.path}` holds a search with other settings ({key}: {earlier.get(key)}, now "
@@ -196,6 +202,11 @@ def _settings(request: TuneRequest) -> dict[str, Any]:
         "threads": request.threads,
         "data_files": _data_files(request),
     }
+
+
+def _changed_file(now: Mapping[str, str], earlier: Mapping[str, str] | None) -> str | None:
+    """The first file whose content has changed."""
+    return next((name for name, text in now.items() if text != (earlier or {}).get(name, text)), None)
 
 
 def _data_files(request: TuneRequest) -> dict[str, str]:

@@ -24,6 +24,7 @@ from pauc_lightning.experiments.option_values import (
     method_config,
     minutes,
     region,
+    taken_by,
     whole_number,
 )
 from pauc_lightning.experiments.variant import option_names
@@ -232,9 +233,8 @@ def _method_options(given: Sequence[Sequence[str]], methods: Sequence[str]) -> d
 
 def _check_names(extra: Sequence[str]) -> None:
     for name in option_names(extra):
-        # The beginning of such a name gets the same answer as the whole name.
-        for taken, instead in _NOT_TO_BE_GIVEN.items():
-            if taken.startswith(name) and taken.count(".") == name.count("."):
-                raise InputError(f"`--{name}` cannot be given to pauc tune: {instead}.")
+        taken = taken_by(name, _NOT_TO_BE_GIVEN)
+        if taken is not None:
+            raise InputError(f"`--{name}` cannot be given to pauc tune: {_NOT_TO_BE_GIVEN[taken]}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")

@@ -14,13 +14,15 @@ tried in its order before those of single options::
     first:
       - {model.optimizer: SGD, model.learning_rate: 1.0}
       - {model.surrogate: sigmoid, model.learning_rate: 0.1}
+
+An option of the data may be ``optional: true``, as not all data modules have it: it is left out where it has no effect.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -35,7 +37,7 @@ Value: TypeAlias = bool | int | float | str | None
 """The value of an option."""
 
 _FORMS = "{log: [low, high]}, {linear: [low, high]}, {integer: [low, high]} or {choice: [a, b, ...]}"
-_FIRST = "first"
+_FIRST, _OPTIONAL = "first", "optional"
 _SET_BY_THE_SEARCH = {
     "model.class_path": "it is the method",
     "model.backbone": "all methods share the backbone; vary an option of it, such as model.backbone.dropout",
@@ -121,18 +123,40 @@ class Space:
         file: The file that it was read from; None if it is the one of methods without a file.
         lines: The line of each option in the file.
         first: Settings to try first; options that one leaves out are as configured.
+        optional: Options that are left out where they have no effect.
     """
 
     dimensions: Mapping[str, Dimension]
     file: Path | None = None
     lines: Mapping[str, int] | None = None
     first: tuple[Mapping[str, Value], ...] = ()
+    optional: frozenset[str] = frozenset()
 
     def where(self, key: str) -> str:
         """Say where an option is given, for messages."""
         if self.file is None or self.lines is None:
             return f"The search space, `{key}`"
         return f"{self.file}, line {self.lines[key]}, `{key}`"
+
+    def for_data(self, data: Mapping[str, Any]) -> Space:
+        """Leave out the optional options that have no effect on these data.
+
+        Args:
+            data: The section ``data`` of the settings of ``pauc fit``.
+        """
+        settings = data.get("init_args") or data
+        without = {
+            key
+            for key in self.optional
+            if (name := key.replace(".init_args.", ".").removeprefix("data.")) not in settings
+            or (name == "positive_fraction" and settings.get("sampler") == "shuffled")  # refused together
+        }
+        left = [{key: value for key, value in one.items() if key not in without} for one in self.first]
+        return replace(
+            self,
+            dimensions={key: d for key, d in self.dimensions.items() if key not in without},
+            first=tuple(one for one in left if one),
+        )
 
 
 FALLBACK = Space(
@@ -185,7 +209,13 @@ def read_space(path: Path) -> Space:
         for key, form in content.items()
         for value in _first(f"{path}, line {lines[str(key)]}, `{key}`", form, dimensions[str(key)])
     )
-    return Space(dimensions, path, lines, (*_first_together(where, together, dimensions), *alone))
+    optional = frozenset(
+        str(key)
+        for key, form in content.items()
+        if _is_optional(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
+    )
+    first = (*_first_together(where, together, dimensions), *alone)
+    return Space(dimensions, path, lines, first, optional)
 
 
 def _example() -> str:
@@ -200,7 +230,7 @@ def _dimension(where: str, key: str, form: Any) -> Dimension:
     short = key.replace(".init_args.", ".")
     if short in _SET_BY_THE_SEARCH:
         raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[short]}. Delete the line.")
-    kinds = [kind for kind in form if kind != _FIRST] if isinstance(form, dict) else []
+    kinds = [kind for kind in form if kind not in (_FIRST, _OPTIONAL)] if isinstance(form, dict) else []
     if len(kinds) != 1:
         raise InputError(f"{where}: write {_FORMS}, not `{form}`.")
     kind, values = kinds[0], form[kinds[0]]
@@ -209,6 +239,16 @@ def _dimension(where: str, key: str, form: Any) -> Dimension:
     if not isinstance(values, list) or len(values) < 2:
         raise InputError(f"{where}: `{kind}` needs a list of at least two values, not `{values}`.")
     return _choice(where, values) if kind == "choice" else _range(where, kind, values)
+
+
+def _is_optional(where: str, key: str, form: dict[str, Any]) -> bool:
+    """Whether the option is left out where it has no effect."""
+    given = form.get(_OPTIONAL, False)
+    if not isinstance(given, bool):
+        raise InputError(f"{where}: `{_OPTIONAL}` is true or false, not `{given}`.")
+    if given and not key.startswith("data."):
+        raise InputError(f"{where}: only options of the data can be `{_OPTIONAL}`. Delete that word.")
+    return given
 
 
 def _first(where: str, form: dict[str, Any], dimension: Dimension) -> list[Value]:

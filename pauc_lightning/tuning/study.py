@@ -166,8 +166,11 @@ class Search:
         """Search, and save the results."""
         check_installed()
         request = self.request
-        spaces = {method: space_of(method, request.configs_of(method)) for method in request.methods}
-        defaults = {method: self._defaults(method, spaces[method]) for method in request.methods}
+        spaces, defaults = {}, {}
+        for method in request.methods:
+            space, config = space_of(method, request.configs_of(method)), self._config(method)
+            spaces[method] = space = space.for_data(config["data"])
+            defaults[method] = {key: _lookup(config, key, space, method) for key in space.dimensions}
         with self.directory.held():
             self.directory.check_and_note(request, spaces)
             warm_ups = self._warm_up()
@@ -184,15 +187,15 @@ class Search:
 
     # ------------------------------------------------------------------ before the trials
 
-    def _defaults(self, method: str, space: Space) -> dict[str, Value]:
-        """Let ``pauc fit`` check the options of a method, and read the values of those that are varied."""
+    def _config(self, method: str) -> dict[str, Any]:
+        """Let ``pauc fit`` check the options of a method, and return its settings."""
         self._executor.start(Job(f"check-{method}", print_config_arguments(self.request, method)))
         (ended,) = self._executor.wait(lambda job, progress: None)
         if ended.failure is not None:
             raise InputError(ended.failure.reason)
-        config = yaml.safe_load(ended.said.text)
+        config: dict[str, Any] = yaml.safe_load(ended.said.text)
         check_config(config, "pauc tune")
-        return {key: _lookup(config, key, space, method) for key in space.dimensions}
+        return config
 
     def _warm_up(self) -> dict[int, Path]:
         """Train the warm-ups that are missing, and return the checkpoints at their ends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -50,9 +51,31 @@ def test_settings_to_try_first_together_come_before_single_values(tmp_path: Path
     assert list(space.dimensions) == ["model.a", "model.d"]
 
 
+def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "model.a: {linear: [0, 1]}\ndata.positive_fraction: {choice: [null, 0.5], optional: true}\n"
+        "first: [{model.a: 0.5, data.positive_fraction: 0.5}, {data.positive_fraction: null}]\n"
+    )
+    space = read_space(path)
+    kept: list[dict[str, Any]] = [
+        {"positive_fraction": None, "sampler": "stratified"},
+        {"positive_fraction": 0.5},
+    ]
+    for settings in kept:
+        assert space.for_data({"class_path": "Own", "init_args": settings}) == space
+    dropped: list[dict[str, Any]] = [{"seed": 0}, {"positive_fraction": None, "sampler": "shuffled"}]
+    for settings in dropped:
+        without = space.for_data({"class_path": "Own", "init_args": settings})
+        assert list(without.dimensions) == ["model.a"]
+        assert without.first == ({"model.a": 0.5},)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("data.seed_of_mine: {integer: [0, 4], optional: maybe}", "`optional` is true or false"),
+        ("model.omega: {linear: [0, 4], optional: true}", "only options of the data can be `optional`"),
         ("model.omega: {linear: [0, 4], first: [5]}", "`5` under `first` is not among 0 to 4"),
         ("model.omega: {linear: [0, 4], first: 3}", "`first` needs a list"),
         ("first: {model.weight_decay: 1e-4}", "needs a list of settings"),
@@ -154,5 +177,7 @@ def test_a_shipped_file_varies_options_of_its_method(file: Path) -> None:
             ["fit", "-c", str(ROOT / "configs/data/digits.yaml"), "-c", str(method), *ends, "--print_config"]
         )
     assert stopped.value.code == 0
-    settings = yaml.safe_load(printed.getvalue())["model"]["init_args"]
-    assert all(key.removeprefix("model.") in settings for key in space.dimensions)
+    config = yaml.safe_load(printed.getvalue())
+    parts = [key.split(".") for key in space.dimensions]
+    assert all(option in config[section]["init_args"] for section, option in parts)
+    assert space.optional == {"data.positive_fraction"}  # a data module of a user's own may not have it

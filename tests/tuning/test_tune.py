@@ -163,8 +163,15 @@ def test_budgets_are_equal_and_the_best_can_be_trained_again_bit_for_bit(
 
 
 def test_the_next_command_takes_the_file_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    search("--methods", "good", "--trials", 2)
+    search(
+        "--methods", "good", "--trials", 2, "--model.learning_rate", "1e-6"
+    )  # as configured, it learns nothing
     command = capsys.readouterr().out.rpartition("Next:  ")[2]
+    # An option that was given, but varied, would win over the file.
+    assert "--model.learning_rate" not in command
+    (repeat,) = (line for line in Path("out/best_good.yaml").read_text().splitlines() if "pauc fit" in line)
+    assert "--model.learning_rate" not in repeat
+    assert CPU in shlex.split(repeat)
     words = shlex.split(command)
     assert words[:6] == ["pauc", "fit", "-c", "digits", "-c", "out/best_good.yaml"]
     main(words[1:])
@@ -300,6 +307,13 @@ def test_a_search_can_be_extended_but_not_mixed(capsys: pytest.CaptureFixture[st
     assert trials_of() == first
     assert "epochs: 1, now 2" in refused(capsys, "--methods", "good", "--epochs=2")
     assert "region" in refused(capsys, "--methods", "good", "--region=0.1")
+    digits = Path("configs/data/digits.yaml")
+    before = digits.read_text()
+    digits.write_text(f"{before}# a remark\n")
+    said = refused(capsys, "--methods", "good")
+    assert "another version of configs/data/digits.yaml" in said.replace("\n", " ")
+    assert "class_path" not in said  # not the whole file
+    digits.write_text(before)
     Path("configs/method/good.search.yaml").write_text("model.learning_rate: {log: [0.1, 1.0]}\n")
     assert "search space" in refused(capsys, "--methods", "good", "--trials", 3)
 
