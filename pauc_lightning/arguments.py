@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -50,7 +51,18 @@ def check_number(
         and (below is None or number < below)
     ):
         bounds = _bounds(at_least, above, at_most, below)
-        _refuse(name, f"a finite number{bounds}", value, hint)
+        _refuse(name, f"a finite number{bounds}", value, percent_hint(value) or hint)
+
+
+def percent_hint(value: object) -> str:
+    """The remedy where a number was wanted and a percentage was given; empty for other values.
+
+    Example:
+        >>> percent_hint("5%"), percent_hint("0.05")
+        ('for 5 % write 0.05', '')
+    """
+    found = re.search(r"(\d+(?:\.\d+)?) ?%", value) if isinstance(value, str) else None
+    return f"for {found[1]} % write {float(found[1]) / 100:.15g}" if found else ""
 
 
 def check_integer(

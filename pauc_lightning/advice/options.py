@@ -117,7 +117,7 @@ def _parser() -> PlainParser:
     add(
         "--methods",
         nargs="+",
-        default=["pauci", "upauci"],
+        default=["partial_auc", "upauci"],
         metavar="NAME",
         help="methods to compare with cross-entropy",
     )

@@ -111,7 +111,7 @@ PAGES = {
         (
             "pauc fit -c digits -c upauci",
             "pauc fit -c digits -c upauci --model.max_fpr 0.1 --trainer.max_epochs 30",
-            "pauc fit -c tabular -c pauci --data.path patients.csv --data.label outcome",
+            "pauc fit -c tabular -c partial_auc --data.path patients.csv --data.label outcome",
             "pauc fit -c digits --model CE --model.backbone my_file.MyNet",
         ),
         _FIT_GROUPS,

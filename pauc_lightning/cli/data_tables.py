@@ -25,7 +25,14 @@ def print_tables(data: LongTailDataModule, all_classes: bool = False) -> None:
         data: The data set.
         all_classes: Whether to list every class; by default, more than 20 are abridged.
     """
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+    is_terminal = sys.stdout.isatty()
+    # In a notebook, rich would show every line as a block of HTML, which cannot be redirected either.
+    console = Console(
+        highlight=False,
+        width=None if is_terminal else _WIDTH,
+        force_terminal=is_terminal,
+        force_jupyter=False,
+    )
     for i, block in enumerate(_blocks(data, all_classes)):
         if i:
             console.print()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from pauc_lightning.decisions.evaluation import Evaluation, MeasuredPoint
-from pauc_lightning.decisions.operating_points import ChosenPoint, OperatingPoints
+from pauc_lightning.decisions.operating_points import ChosenPoint, OperatingPoints, threshold_text
 from pauc_lightning.metrics.functional import Interval, OperatingPoint
 
 
@@ -39,7 +39,10 @@ def point_lines(points: Sequence[MeasuredPoint], confidence: float, where: str) 
     yield f"{'wanted':<12} {'threshold':<23} {'FPR here':<24} {'TPR (recall)':<24} precision"
     for point in points:
         rates = point.rates
-        wanted, threshold = f"FPR ≤ {point.chosen.target_fpr:g}", f"{rates.threshold:.6g} {point.kind}"
+        wanted, threshold = (
+            f"FPR ≤ {point.chosen.target_fpr:g}",
+            f"{threshold_text(rates.threshold)} {point.kind}",
+        )
         yield (
             f"{wanted:<12} {threshold:<23} {_share(rates.fpr):<24} {_share(rates.tpr):<24} "
             f"{_share(rates.precision)}"
@@ -70,7 +73,7 @@ def without_guarantee(points: Collection[ChosenPoint]) -> Iterator[str]:
 def _threshold_and_recall(point: OperatingPoint | None) -> str:
     if point is None:
         return f"{'-':<12} {'-':<10}"
-    return f"{f'{point.threshold:.6g}':<12} {f'{point.tpr:.4f}':<10}"
+    return f"{threshold_text(point.threshold):<12} {f'{point.tpr:.4f}':<10}"
 
 
 def _level(confidence: float) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from pauc_lightning.arguments import percent_hint
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.options import Option, filled, page_width, section
 from pauc_lightning.cli.pages import show_page
@@ -49,7 +50,9 @@ class PlainParser(argparse.ArgumentParser):
             return f"`{match[1]}` is not an option of `{self.prog}`.{close} {see}"
         if match := re.search(r"argument (\S+): invalid (?:(\w+) )?value: '?(.*?)'?$", message):
             wanted = {"int": "a whole number", "float": "a number"}.get(match[2], "another value")
-            return f"`{match[1]} {match[3]}`: give {wanted}. {see}"
+            hint = percent_hint(match[3]) if match[2] == "float" else ""
+            end = f": {hint}." if hint else f". {see}"
+            return f"`{match[1]} {match[3]}`: give {wanted}{end}"
         if match := re.search(r"argument (\S+): expected", message):
             return f"`{match[1]}` needs a value: write `{match[1].rpartition('/')[2]} <value>`. {see}"
         if match := re.search(r"the following arguments are required: (.*)", message):

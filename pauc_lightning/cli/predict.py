@@ -129,7 +129,7 @@ def _check_best(options: Sequence[str]) -> None:
 
 def _threshold(run: Path, given: Namespace) -> float:
     """The threshold that decides; says which one it is."""
-    from pauc_lightning.decisions import operating_point_of_run  # slow to import
+    from pauc_lightning.decisions import operating_point_of_run, threshold_text  # slow to import
     from pauc_lightning.distributed import is_main_process
 
     chosen = operating_point_of_run(run, given.target_fpr, delta=given.delta)
@@ -138,7 +138,8 @@ def _threshold(run: Path, given: Namespace) -> float:
     if not is_main_process():
         return point.threshold
     print(
-        f"Decision: positive if score ≥ {point.threshold:.6g}, the {kind} threshold for FPR ≤ {given.target_fpr:g}."
+        f"Decision: positive if score ≥ {threshold_text(point.threshold)}, the {kind} threshold for FPR ≤ "
+        f"{given.target_fpr:g}."
     )
     if kind == "guaranteed":
         print(

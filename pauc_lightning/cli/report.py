@@ -16,6 +16,7 @@ from pauc_lightning.callbacks import (
     RunCheckpoint,
     ScoreFiles,
 )
+from pauc_lightning.callbacks.calibration import AS_SCORED
 from pauc_lightning.cli.decision_tables import metric_lines, point_lines, without_guarantee
 from pauc_lightning.cli.runs import relative
 from pauc_lightning.data import TabularLT
@@ -25,6 +26,9 @@ from pauc_lightning.distributed import is_main_process
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
 from pauc_lightning.methods import PartialAUCModule
+
+_CLEARLY = 1.02
+"""How many times the Brier score must be for a calibration to count as worse; less may be chance."""
 
 
 def before_fit(model: PartialAUCModule, data: LightningDataModule) -> None:
@@ -217,6 +221,25 @@ def _print_calibration(trainer: Trainer) -> None:
     for name, values in rows.items():
         print(f"{name:<{width}}{values}")
     print("─" * (width + 16))
+    if note := platt_is_worse({name: values["brier"] for name, values in kept[0].errors.items()}):
+        print(note)
+
+
+def platt_is_worse(brier: Mapping[str, float]) -> str:
+    """A sentence for a model whose probabilities the default calibration makes clearly worse; empty for others.
+
+    Args:
+        brier: The Brier scores by the name of the calibration, and :data:`AS_SCORED` without any.
+
+    Example:
+        >>> print(platt_is_worse({"as scored": 0.0235, "platt": 0.0253, "isotonic": 0.0228}))
+        Platt scaling, the default of --calibrate, makes the probabilities worse here. Better: --calibrate isotonic.
+    """
+    if brier.get("platt", 0.0) <= _CLEARLY * brier[AS_SCORED]:
+        return ""
+    best = min(brier, key=brier.__getitem__)
+    better = "take the column `score`" if best == AS_SCORED else f"--calibrate {best}"
+    return f"Platt scaling, the default of --calibrate, makes the probabilities worse here. Better: {better}."
 
 
 def after_interruption(checkpoints: Path, signal_name: str) -> None:

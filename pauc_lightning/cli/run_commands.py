@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from pauc_lightning.cli import predict
 from pauc_lightning.errors import InputError
@@ -37,9 +39,22 @@ def translate(arguments: Sequence[str]) -> list[str]:
     config = str(directory.config)
     if command == "resume":
         return ["fit", "-c", config, "--ckpt_path", "last", *options]
+    if not any(_asks_for_help(option) for option in options):
+        _say_if_not_finished(directory.path)
     if command == "predict":
         options = predict.translate_options(directory.path, options)
     return [command, "-c", config, "--ckpt_path", "best", *options]
+
+
+def _say_if_not_finished(run: Path) -> None:
+    """Print it once for all processes."""
+    from lightning.pytorch.utilities import rank_zero_info  # slow to import
+
+    from pauc_lightning.decisions import not_finished
+
+    with contextlib.suppress(InputError):  # a config that cannot be read: the command itself says so
+        if note := not_finished(run):
+            rank_zero_info(note)
 
 
 def _asks_for_help(option: str) -> bool:

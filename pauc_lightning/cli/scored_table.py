@@ -56,7 +56,8 @@ def read_scored_table(
     """
     table = read_table(argument, path, [label] if positive is not None else [])
     file = f"`{argument}={path}`"
-    for option, name in (("--label", label), *(("--score", name) for name in scores), ("--group", group)):
+    options = ("--score", *["--against"] * (len(scores) - 1))  # the other model's column comes second
+    for option, name in (("--label", label), *zip(options, scores, strict=True), ("--group", group)):
         if name is not None and name not in table.columns:
             known = [str(column) for column in table.columns]
             raise InputError(
@@ -91,11 +92,19 @@ def _labels(file: str, table: DataFrame, name: str, positive: str | None) -> NDA
 def _numbers(file: str, column: Series[Any], name: str) -> NDArray[np.float64]:
     values = _complete(file, column, name)
     try:
-        return np.asarray(values, np.float64)
+        numbers = np.asarray(values, np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(
             f"the column {name!r} of {file} must hold numbers ({error}): give another one."
         ) from error
+    infinite = ~np.isfinite(numbers)
+    if infinite.any():
+        raise InputError(
+            f"the column {name!r} of {file} is infinite in {int(infinite.sum())} of {len(numbers)} rows, first in row "
+            f"{int(infinite.argmax())} (counted from 0): the model may have diverged. Correct these scores, or leave "
+            "the rows out."
+        )
+    return numbers
 
 
 def _complete(file: str, column: Series[Any], name: str) -> Series[Any]:

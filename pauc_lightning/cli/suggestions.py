@@ -9,6 +9,7 @@ from importlib import import_module
 
 from jsonargparse import ArgumentParser
 
+from pauc_lightning.arguments import percent_hint
 from pauc_lightning.cli.command_help import class_actions
 from pauc_lightning.cli.complaints import Context, innermost, last_match, one_line
 from pauc_lightning.cli.given import Given, short
@@ -203,7 +204,9 @@ def _wrong_type(match: re.Match[str], context: Context) -> str:
     types = last_match(r"Subtypes: \[(.*)\]\n", text) or last_match(r"Expected a (.+?)(?:\. Got|\n|$)", text)
     short = value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + "..."
     but = f", not `{short}`" if short else ""
-    return f"{context.quote(value)}: give {accepted(types)}{but}.{nearest(value, literals(types))}"
+    hint = percent_hint(value) if "float" in types else ""
+    end = f": {hint}." if hint else f".{nearest(value, literals(types))}"
+    return f"{context.quote(value)}: give {accepted(types)}{but}{end}"
 
 
 def _no_settings(match: re.Match[str], context: Context) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import os
 import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pauc_lightning.errors import InputError
 
@@ -114,7 +116,61 @@ def _read_text(file: str, path: Path, separator: str, text_columns: Collection[s
                 f"{file} has rows with more values than the header has names ({len(names)}): name every column."
             ) from warning
     _restore_large_integers(table, text_columns)
+    # A row with too few values lacks the last one; others need no second look at the file.
+    if len(names) > 1 and table.iloc[:, -1].isna().any():
+        _report_short_rows(file, path, separator, len(names))
     return table
+
+
+def _report_short_rows(file: str, path: Path, separator: str, n_names: int) -> None:
+    """Name rows with fewer values than the header has names, and refuse a file that ends within a row."""
+    try:
+        short, is_cut = _short_rows(path, separator, n_names)
+    except csv.Error:  # a value beyond the limit of Python's reader, which pandas does not have
+        return
+    if not short:
+        return
+    (line, n), (last, n_last) = short[0], short[-1]
+    if is_cut:
+        raise InputError(
+            f"{file} is cut off: it ends within line {last:,}, which has {n_last} of {n_names} values. Copy or save it "
+            "again, or delete that line."
+        )
+    if len(short) == 1:
+        found = f"line {line:,} has {n} of {n_names} values"
+    else:
+        found = f"{len(short):,} lines have fewer values than the header, such as line {line:,} with {n} of {n_names}"
+    from lightning.pytorch.utilities import rank_zero_info  # slow to import, and rarely needed
+
+    rank_zero_info(f"{path}: {found}; the others count as missing.")
+
+
+def _short_rows(path: Path, separator: str, n_names: int) -> tuple[list[tuple[int, int]], bool]:
+    """Line and number of values of the rows with too few, and whether the file ends within such a row."""
+    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        short, number, line = [], 0, ""
+        for number, line in enumerate(file, 1):
+            if '"' in line:  # a value may hold separators and line breaks
+                break
+            n = line.count(separator) + 1
+            if n < n_names and line.strip():
+                short.append((number, n))
+        else:
+            return short, bool(short) and short[-1][0] == number and not line.endswith(("\n", "\r"))
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=separator)
+        short = [(rows.line_num, len(row)) for row in rows if 0 < len(row) < n_names]
+        n_lines = rows.line_num
+    return short, bool(short) and short[-1][0] == n_lines and not _ends_with_a_line(path, opened)
+
+
+def _ends_with_a_line(path: Path, opened: Any) -> bool:
+    last = b""
+    with opened(path, "rb") as file:
+        while block := file.read(1 << 20):
+            last = block[-1:]
+    return last in (b"\n", b"\r")
 
 
 def _restore_large_integers(table: DataFrame, text_columns: Collection[str]) -> None:

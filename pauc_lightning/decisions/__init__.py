@@ -8,9 +8,11 @@ from pauc_lightning.decisions.operating_points import (
     ChosenPoint,
     OperatingPoints,
     choose_operating_points,
+    threshold_text,
 )
 from pauc_lightning.decisions.run_points import (
     default_targets,
+    not_finished,
     operating_point_of_run,
     read_operating_points,
     region_of_run,
@@ -23,8 +25,10 @@ __all__ = [
     "OperatingPoints",
     "choose_operating_points",
     "default_targets",
+    "not_finished",
     "operating_point_of_run",
     "read_operating_points",
     "region_of_run",
+    "threshold_text",
     "write_operating_points",
 ]

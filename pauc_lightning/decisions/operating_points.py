@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pauc_lightning.arguments import check_number
 from pauc_lightning.errors import InputError
@@ -22,6 +23,9 @@ from pauc_lightning.metrics.functional import (
 DELTA = 0.05
 """Probability with which a guaranteed threshold may exceed its budget, unless another one is asked for."""
 
+_DIGITS, _MORE_DIGITS = 6, 12
+_EXACT = Context(prec=400)  # enough for any float64
+
 Kind = Literal["guaranteed", "empirical"]
 
 
@@ -31,8 +35,8 @@ class ChosenPoint:
 
     Args:
         target_fpr: The budget: the largest false-positive rate that is wanted on new data.
-        empirical: The lowest threshold that keeps the budget on these samples; new data exceed it about half of the
-            time.
+        empirical: The lowest threshold that keeps the budget on these samples, up to rounding; new data exceed the
+            budget about half of the time.
         guaranteed: The threshold that keeps the budget on new data with probability 1 - ``delta``; None if there are
             too few negatives for that.
         delta: Probability with which the guaranteed threshold may exceed the budget.
@@ -147,6 +151,8 @@ def choose_operating_points(
 ) -> OperatingPoints:
     """Choose thresholds for false-positive budgets: plain ones, and ones with a guarantee for new data.
 
+    They are rounded up to six digits, or as many more as it takes to decide alike on these samples.
+
     Args:
         score: Scores of samples that the model was not trained on, shape ``(n,)``.
         label: Their labels, 0 and 1.
@@ -171,12 +177,45 @@ def choose_operating_points(
     for target in sorted(set(target_fprs)):
         is_enough = len(negatives) >= negatives_needed(target, confidence=1 - delta)
         chosen = [
-            operating_point(scores, labels, threshold_for_fpr(negatives, target, confidence=confidence))
+            operating_point(
+                scores,
+                labels,
+                _rounded_up(threshold_for_fpr(negatives, target, confidence=confidence), scores),
+            )
             for confidence in (None, *((1 - delta,) if is_enough else ()))
         ]
         guaranteed = chosen[1] if is_enough else None
         points.append(ChosenPoint(float(target), chosen[0], guaranteed, float(delta), len(negatives)))
     return OperatingPoints(tuple(points), float(delta), len(scores) - len(negatives), len(negatives))
+
+
+def threshold_text(threshold: float) -> str:
+    """The threshold with all its digits: whoever types it in gets the same decisions.
+
+    Example:
+        >>> threshold_text(0.99997), threshold_text(2.0)
+        ('0.99997', '2')
+    """
+    return repr(float(threshold)).removesuffix(".0")
+
+
+def _rounded_up(threshold: float, scores: NDArray[np.float64]) -> float:
+    """The threshold, raised to a number of few digits that decides alike on these scores.
+
+    Raising it cannot raise the false-positive rate, so a guarantee stays. Close to 1 the digits of 1 - threshold count.
+    """
+    if threshold == 0 or not math.isfinite(threshold):
+        return threshold
+    reached = scores[scores >= threshold]
+    highest = reached.min() if len(reached) else math.inf
+    scale = min(threshold, 1 - threshold) if 0 < threshold < 1 else abs(threshold)
+    first = max(0, _DIGITS - 1 - math.floor(math.log10(scale)))
+    for decimals in range(first, first + _MORE_DIGITS):
+        step = Decimal(1).scaleb(-decimals)
+        candidate = float(Decimal(threshold).quantize(step, ROUND_CEILING, _EXACT))
+        if threshold <= candidate <= highest:
+            return candidate
+    return threshold
 
 
 def check_targets(name: str, targets: Sequence[float]) -> None:

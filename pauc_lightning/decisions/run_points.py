@@ -16,6 +16,7 @@ from pauc_lightning.decisions.operating_points import (
 from pauc_lightning.errors import InputError
 from pauc_lightning.files import write_text
 from pauc_lightning.region import Region
+from pauc_lightning.run_directory import RunDirectory
 from pauc_lightning.run_files import OPERATING_POINTS, read_validation_scores
 
 _TARGETS = (0.01, 0.05)
@@ -63,6 +64,22 @@ def read_operating_points(run: str | Path) -> OperatingPoints:
         raise InputError(
             f"`{path}` is damaged: delete it, and the thresholds are chosen from the validation scores again."
         ) from error
+
+
+def not_finished(run: str | Path) -> str:
+    """A sentence for a run whose training was stopped or still goes on; empty if it ended.
+
+    A training that ends writes the thresholds of its best model, and a better model removes them.
+
+    Args:
+        run: The directory of the run.
+    """
+    run = Path(run)
+    if (run / OPERATING_POINTS).is_file() or not any((run / "checkpoints").glob("*.ckpt")):
+        return ""
+    if (RunDirectory(run).settings().get("decision") or {}).get("after_fit") is False:
+        return ""  # the trainings of a comparison write no thresholds
+    return f"The run {run} has not finished training: this is its model so far. `pauc resume {run}` continues it."
 
 
 def operating_point_of_run(run: str | Path, target_fpr: float, *, delta: float | None = None) -> ChosenPoint:

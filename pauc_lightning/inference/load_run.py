@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 from lightning.pytorch import LightningDataModule
+from lightning.pytorch.utilities import rank_zero_info
 from torch import nn
 
 from pauc_lightning.arguments import check_choice, check_flag, check_integer, check_path
@@ -17,6 +18,7 @@ from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.images import ImageDataModule
 from pauc_lightning.data.preprocessing import FILE_NAME
 from pauc_lightning.data.tabular import TabularLT
+from pauc_lightning.decisions import not_finished
 from pauc_lightning.errors import InputError
 from pauc_lightning.inference.build import build
 from pauc_lightning.inference.image_inputs import ImageInputs
@@ -48,7 +50,7 @@ def load(
     The run may have been moved, and the training data are not needed.
 
     Args:
-        run: The run's directory, such as ``runs/TabularLT-PAUCI/version_0``.
+        run: The run's directory, such as ``runs/TabularLT-PartialAUC/version_0``.
         calibrate: How scores become probabilities: "platt", "temperature" (after cross-entropy) or "isotonic" (with a
             thousand positives or more in the validation part).
         prior: Fraction of positives where the probabilities will be used; None means that of the validation part.
@@ -59,11 +61,13 @@ def load(
         trust_code: Whether to execute the run's own copy of a network of the user's own, in its folder ``code``. With
             False, such a network must be importable as it was in training.
 
+    Says so in one line if the run has not finished training.
+
     Raises:
         InputError: If there is no such run, or it cannot be used; the sentence says why.
 
     Example:
-        >>> model = load("runs/TabularLT-PAUCI/version_0")  # doctest: +SKIP
+        >>> model = load("runs/TabularLT-PartialAUC/version_0")  # doctest: +SKIP
         >>> model.predict_proba(new_patients)[:, 1]  # doctest: +SKIP
         >>> model.decide(new_patients, target_fpr=0.01)  # doctest: +SKIP
     """
@@ -78,6 +82,8 @@ def load(
     directory = RunDirectory.open(str(run))
     settings = directory.settings()
     content = read_checkpoint(directory.checkpoint(checkpoint))
+    if note := not_finished(directory.path):
+        rank_zero_info(note)
     arguments = content.get("hyper_parameters", {})
     with code_of(directory.code, trust_code):
         network = trained_network(settings, content, directory.code, backbone)

@@ -82,6 +82,7 @@ def main(argv: Sequence[str]) -> None:
     """Write the report, and say where it is and what it lacks."""
     given = _parser().parse_args(argv)
     region = _region(given)
+    from pauc_lightning.decisions import not_finished
     from pauc_lightning.files import write_text
     from pauc_lightning.report.page import page
     from pauc_lightning.report.write import Columns, checked_output, read_subjects
@@ -92,9 +93,10 @@ def main(argv: Sequence[str]) -> None:
     subjects = read_subjects(given.models, region, given.names, columns, other, given.confidence)
     write_text(output, page(subjects, given.title))
     print(f"Wrote {output} ({output.stat().st_size / 1000:,.0f} kB): open it in a browser.")
-    untested = [
-        subject.place for subject in subjects if subject.training is not None and subject.part != "test"
-    ]
+    runs = [subject for subject in subjects if subject.training is not None]
+    for note in filter(None, (not_finished(subject.place) for subject in runs)):
+        print(note)
+    untested = [subject.place for subject in runs if subject.part != "test"]
     for place in untested:
         print(f"The test part of {place} has not been evaluated.")
     if untested:

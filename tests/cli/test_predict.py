@@ -170,6 +170,7 @@ def test_decisions_are_made_by_the_threshold_of_the_run(
         (["--target_fpr=0.01", "--threshold=guaranteed"], "takes at least 299 negatives"),
         (["--target_fpr=1"], "`target_fpr` must be"),
         (["--target_fpr=some"], "`--target_fpr some`: give a number"),
+        (["--target_fpr=1%"], "`--target_fpr 1%`: give a number: for 1 % write 0.01"),
         (["--target_fpr=0.1", "--ckpt_path=last"], "needs the run's best model"),
         (["--target_fpr=0.1", "--ckpt_path", "last"], "needs the run's best model"),
         (["--threshold=empirical"], "need `--target_fpr`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from pauc_lightning.cli.data import main
 from pauc_lightning.data import TabularLT, table_encoding
 from pauc_lightning.data.preprocessing import save_preprocessing
 from pauc_lightning.data.table_encoding import TableEncoding
+from pauc_lightning.data.table_reader import read_table
 from pauc_lightning.data.table_state import TableState, standardisation
 from pauc_lightning.errors import InputError
 
@@ -136,6 +138,34 @@ def test_a_category_that_training_never_saw_is_no_category(tmp_path: Path) -> No
     assert inputs[data.split.test[0], cities].tolist() == [0, 0, 0]
     # A number that never changed in training must not explode when it changes.
     assert (inputs[:, data.column_names.index("constant")] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b,c\n1,2,3\n4,5,\n", ""),  # an empty value is there
+        ("a,b,c\n1,2,3\n\n4,5\n", "line 4 has 2 of 3 values; the others count as missing."),
+        ("a,b,c\n1\n4,5\n1,2,3", "2 lines have fewer values than the header, such as line 2 with 1 of 3;"),
+        ('a,b,c\n"1, 2\n",3,\n4,5\n', "line 4 has 2 of 3 values"),
+        ('"a",b,c\n"x,y,z"\n', "line 2 has 1 of 3 values"),
+        ("a,b,c\n1,2,3\n4,5", "cut off: it ends within line 3, which has 2 of 3 values"),
+        ('a,b,c\n"1",2,3\n4,5', "cut off: it ends within line 3, which has 2 of 3 values"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_rows_with_too_few_values_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str, ending: str
+) -> None:
+    path = tmp_path / f"t.{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    heard: list[str] = []
+    monkeypatch.setattr("lightning.pytorch.utilities.rank_zero_info", heard.append)
+    try:
+        read_table("path", path)
+    except InputError as error:
+        heard.append(str(error))
+    assert len(heard) == bool(said)
+    assert said in "".join(heard)
 
 
 def test_missing_values_are_named_or_imputed(tmp_path: Path) -> None:

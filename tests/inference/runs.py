@@ -31,7 +31,7 @@ def patients(seed: int = 0) -> pd.DataFrame:
             "city": city,
             "ward": rng.integers(1, 4, N),
             "code": rng.choice(["01", "02", "x"], N),
-            "pressure": np.where(rng.random(N) < 0.1, -999, rng.normal(120, 10, N) + 5 * died),
+            "pressure": np.where(rng.random(N) < 0.1, -999.9, rng.normal(120, 10, N) + 5 * died),
             "outcome": np.where(died, "yes", "no"),
         }
     )
@@ -50,7 +50,7 @@ def table_run(folder: Path, *options: str) -> Path:
         "--data.init_args.id_column=patient",
         "--data.init_args.categorical=[ward]",
         "--data.init_args.missing=impute",
-        "--data.init_args.missing_values=[-999, none]",
+        "--data.init_args.missing_values=[-999.9, none]",
         "--data.init_args.batch_size=32",
         "--model.init_args.learning_rate=0.05",
         *options,

@@ -103,7 +103,7 @@ def test_a_folder_that_does_not_exist_is_made() -> None:
         ("label,score\n1,high\n0,0.5\n", "must hold numbers"),
         ("label,score\n1,0.5\n0,\n", "has no value in 1 of 2 rows"),
         ("label,score\n1,0.5\n2,0.5\n0,0.1\n", "must be 0 or 1, got 0, 1, 2"),
-        ("label,score\n1,inf\n1,0.5\n0,0.1\n0,0.2\n", "`bad`: "),
+        ("label,score\n1,inf\n1,0.5\n0,0.1\n0,0.2\n", "is infinite in 1 of 4 rows"),
     ],
 )
 def test_a_bad_file_gets_a_sentence(text: str, words: str) -> None:

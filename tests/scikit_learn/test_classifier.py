@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def direction(model: PartialAUCClassifier) -> torch.Tensor:
 
 
 # ---------------------------------------------------------------------- what it learns
+
+
+def test_the_default_method_is_the_documented_one() -> None:
+    page = (Path(__file__).parents[2] / "docs/sklearn.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith("| `method` |")]
+    assert row.endswith(f"| `{PartialAUCClassifier().method}` |")
+    assert PartialAUCClassifier().method == "partial_auc"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from pauc_lightning.decisions import threshold_text
 from pauc_lightning.metrics.functional import Interval, operating_point, operating_point_intervals
 from pauc_lightning.report.evaluation import Evaluation
 from pauc_lightning.report.figures.roc import Mark
-from pauc_lightning.report.figures.scores import short
 from pauc_lightning.report.html import Child, Html, element
 from pauc_lightning.report.parts import absent, key, section, table
 from pauc_lightning.report.subject import Missing, Subject, Threshold
@@ -59,7 +59,7 @@ def _row(threshold: Threshold, evaluation: Evaluation) -> tuple[Child, ...]:
         evaluation.score, evaluation.label, threshold.value, confidence=evaluation.confidence
     )
     cells = (_rate(rates.fpr), _rate(rates.tpr), _rate(rates.precision))
-    return _budget(threshold), short(threshold.value), kind, *cells
+    return _budget(threshold), threshold_text(threshold.value), kind, *cells
 
 
 def _budget(threshold: Threshold) -> str:
