@@ -64,6 +64,7 @@ def fit_estimator(X: NDArray[Any], y: NDArray[Any], hidden: tuple[int, ...]) -> 
     """Train by the classifier."""
     model = PartialAUCClassifier(
         MAX_FPR,
+        method="upauci",
         hidden=hidden,
         warmup_epochs=EPOCHS,
         epochs=EPOCHS,

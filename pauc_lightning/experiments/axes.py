@@ -9,7 +9,7 @@ from typing import Any
 
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.option_values import check_is_name, method_config
+from pauc_lightning.experiments.option_values import check_is_name, method_config, taken_by
 from pauc_lightning.experiments.variant import Variant, class_option, option_names, option_texts
 
 WARM_UP = "warmup"
@@ -92,10 +92,9 @@ def check_names(options: Sequence[str], owner: str = "") -> None:
     """
     where = f" for {owner}" if owner else ""
     for name in option_names(options):
-        # The beginning of such a name gets the same answer as the whole name.
-        for taken, instead in NOT_TO_BE_GIVEN.items():
-            if taken.startswith(name) and taken.count(".") == name.count("."):
-                raise InputError(f"`--{name}`{where} cannot be given to pauc compare: {instead}.")
+        taken = taken_by(name, NOT_TO_BE_GIVEN)
+        if taken is not None:
+            raise InputError(f"`--{name}`{where} cannot be given to pauc compare: {NOT_TO_BE_GIVEN[taken]}.")
         if name.endswith(".help"):
             raise InputError(f"`--{name}` is an option of pauc fit: type pauc fit --{name}.")
 

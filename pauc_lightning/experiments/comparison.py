@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.experiments import still_improving
 from pauc_lightning.experiments.board import Board
 from pauc_lightning.experiments.cells import Cell, Run, Task, WarmUp
 from pauc_lightning.experiments.directory import ComparisonDirectory
@@ -189,7 +190,11 @@ class Comparison:
             {run: self._outcome(run) for run in self.plan.runs},
             curves,
             on_train,
-            (*self._collapsed_warm_ups(), *self._curves_left_out(len(finished) - len(curves))),
+            (
+                *self._collapsed_warm_ups(),
+                *still_improving.notes(list(self.plan.methods), finished),
+                *self._curves_left_out(len(finished) - len(curves)),
+            ),
             self._test_over_train(finished),
             self._published,
             PairedTests(finished),

@@ -26,7 +26,12 @@ def data_files(arguments: Sequence[str]) -> dict[str, str]:
     """
     last = {setting.key: setting.value for setting in Given(arguments).settings}
     named = [value for key, value in last.items() if key.startswith("data.") for value in _texts(value)]
-    return {name: _checksum(Path(name), file_state(Path(name))) for name in named if Path(name).is_file()}
+    return {name: checksum for name in named if (checksum := checksum_of(Path(name))) is not None}
+
+
+def checksum_of(path: Path) -> str | None:
+    """The checksum of a file's content; None if there is no such file."""
+    return _checksum(path, file_state(path)) if path.is_file() else None
 
 
 def _texts(value: object) -> Iterator[str]:

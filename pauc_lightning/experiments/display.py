@@ -43,6 +43,9 @@ class Display:
     ) -> None:
         """Stop showing."""
 
+    def started(self) -> None:
+        """Show that a training has started."""
+
     def finished(self, done: Finished) -> None:
         """Show a cell that has ended."""
 
@@ -98,6 +101,10 @@ class LiveDisplay(Display):
     ) -> None:
         """Remove the drawing; what follows is printed in its place."""
         self._live.stop()
+
+    def started(self) -> None:
+        """Show it at once: a short training may be over before the next regular refresh."""
+        self._live.refresh()
 
     def finished(self, done: Finished) -> None:
         """Print the cell's warnings above the drawing."""

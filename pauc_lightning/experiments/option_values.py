@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pauc_lightning.arguments import percent_hint
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.config_files import find_config, list_configs
 from pauc_lightning.errors import InputError
@@ -54,9 +55,8 @@ def region(option: str, text: str) -> Region:
     except ValueError:
         rates = []
     if len(rates) not in (1, 2):
-        raise InputError(
-            f"`{option} {text}`: write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7."
-        )
+        form = "write max_fpr, such as 0.3, or max_fpr,min_tpr, such as 0.3,0.7"
+        raise InputError(f"`{option} {text}`: {'; '.join(filter(None, (form, percent_hint(text))))}.")
     try:
         return Region(*rates)
     except InputError as error:
@@ -124,6 +124,26 @@ def check_misspelled(extra: Sequence[str], own: Sequence[str]) -> None:
         close = get_close_matches(name, own, n=1, cutoff=0.75)  # strict, as it may be an option of pauc fit
         if close:
             raise InputError(f"`--{name}` is not an option. Did you mean `--{close[0]}`?")
+
+
+def taken_by(name: str, own: Iterable[str]) -> str | None:
+    """Find the command's own option that an option of ``pauc fit`` would set, by its whole name or by its beginning.
+
+    A single letter is no beginning: ``model.m`` is an option of its own.
+
+    Example:
+        >>> [taken_by(name, ["model.max_fpr"]) for name in ("model.max_fpr", "model.max", "model.m", "model.k")]
+        ['model.max_fpr', 'model.max_fpr', None, None]
+    """
+    for taken in own:
+        is_beginning = (
+            taken.startswith(name)
+            and taken.count(".") == name.count(".")
+            and len(name.rpartition(".")[2]) > 1
+        )
+        if taken == name or is_beginning:
+            return taken
+    return None
 
 
 def check_is_name(option: str, name: str) -> None:

@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 _ENOUGH = 4
 """Pairs from which a rank correlation is worth printing."""
+_FEW = 5
+"""Methods besides the baseline that fit beside each other with their intervals."""
 
 
 def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str:
-    """Write a table for each region, with a row for each data set and backbone and a column for each method's gain.
+    """Write the gains of every region: a row for each data set and backbone, a column for each method.
+
+    With more methods than fit beside each other, there is a table for each backbone, with a row for each method and a
+    column for each data set.
 
     Args:
         tables: The tables of the test part, one for each data set and backbone, of the same methods and regions.
         gaps: The tables of the gap between training and validation part, in the same order; empty if it was not
             measured. The baseline's gap is shown beside the gains, with its rank correlation with them.
     """
-    texts = [_of_region(tables, gaps, region) for region in tables[0].regions]
+    of_region = _of_region if len(tables[0].methods) - 1 <= _FEW else _by_method
+    texts = [of_region(tables, gaps, region) for region in tables[0].regions]
     return "\n\n".join([*texts, " ".join(_note(tables, gaps))])
 
 
@@ -47,34 +53,105 @@ def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
             f"The intervals are not adjusted for their number: if no method differed from {baseline}, about "
             f"{by_chance:.1f} of these {number} would be marked {AHEAD} by chance, and as many {BEHIND}."
         )
+    if _of_backbones(tables):
+        yield f"Headroom: how far the best backbone on the same data is ahead of this one, both with {baseline}."
     if gaps:
-        yield (
-            f"Gap: partial AUC of {baseline} on the training part minus that on the validation part; its rank "
-            "correlation (Spearman) with the gains is negative if they shrink where the gap is wide."
-        )
+        yield f"Gap: partial AUC of {baseline} on the training part minus that on the validation part."
+    if len(tables[0].methods) - 1 <= _FEW and (gaps or _of_backbones(tables)):
+        yield "Correlations are Spearman's rank correlations with the gains, over the rows."
 
 
 def _of_region(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -> str:
     baseline = tables[0].baseline
     others = [method for method in tables[0].methods if method != baseline]
-    header = ["data", baseline, *(["its gap"] if gaps else []), *others]
-    rows = []
+    found = _predictors(tables, gaps, region)
+    rows = [["data", baseline, *found, *others]]
     for number, table in enumerate(tables):
         value = table.result(baseline, region).split(" ±")[0] or "not run"
-        gap = [_signed(_gap(gaps[number], region))] if gaps else []
+        before = [_signed(values[number]) for values in found.values()]
         gains = [table.gain_text(method, region, digits=3) for method in others]
-        rows.append([table.task.title, value, *gap, *gains])
-    blank = [""] if gaps else []
-    means = [_signed(_mean_gain(tables, method, region)) for method in others]
-    rows.append(["mean", _mean_value(tables, baseline, region), *blank, *means])
+        rows.append([table.task.title, value, *before, *gains])
+    blank = [""] * len(found)
+    for title, some in [*_of_backbones(tables), ("mean", list(tables))]:
+        means = [_signed(_mean_gain(some, method, region)) for method in others]
+        rows.append([title, _mean_value(some, baseline, region), *blank, *means])
     rows.append(["", "", *blank, *(_counts(tables, method, region) for method in others)])
+    for name, values in found.items():
+        all_of = (_correlation(values, tables, method, region) for method in others)
+        texts = ("-" if one is None else f"{one:+.2f}" for one in all_of)
+        rows.append([f"correlation with the {name.removeprefix('its ')}", "", *blank, *texts])
+    return _markdown(f"{region.title}:", rows)
+
+
+def _by_method(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -> str:
+    """Write a table for each backbone, with a row for each method."""
+    baseline, found = tables[0].baseline, _predictors(tables, gaps, region)
+    texts = []
+    for title, some in _of_backbones(tables) or [("", list(tables))]:
+        names = [table.task.data for table in some]
+        if len(set(names)) < len(names):  # one data set with several backbones
+            names = [table.task.backbone for table in some]
+        rows = [["gain", *names, "mean", ""]]
+        values = [table.result(baseline, region).split(" ±")[0] or "not run" for table in some]
+        rows.append([f"{baseline}, its value", *values, _mean_value(some, baseline, region), ""])
+        for name, all_of in found.items():
+            shown = [_signed(one) for table, one in zip(tables, all_of, strict=True) if table in some]
+            rows.append([f"{baseline}, {name}", *shown, "", ""])
+        for method in tables[0].methods:
+            if method != baseline:
+                gains = [_short_gain(table, method, region) for table in some]
+                mean = _signed(_mean_gain(some, method, region))
+                rows.append([method, *gains, mean, _counts(some, method, region)])
+        heading = region.title + (f", {title.removeprefix('mean, ')}" if title else "")
+        texts.append(_markdown(f"{heading}:", rows))
+    return "\n\n".join(texts)
+
+
+def _of_backbones(tables: Sequence[Table]) -> list[tuple[str, list[Table]]]:
+    """The tables of each backbone under the title of their mean; empty unless several share data sets."""
+    backbones = list(dict.fromkeys(table.task.backbone for table in tables))
+    if len(backbones) == 1 or len(backbones) == len(tables):
+        return []
+    return [
+        (f"mean, {name}", [table for table in tables if table.task.backbone == name]) for name in backbones
+    ]
+
+
+def _short_gain(table: Table, method: str, region: Region) -> str:
+    gains, interval = table.gains(method, region), table.interval(method, region)
+    if not gains:
+        return "-"
+    mark = {1: f" {AHEAD}", -1: f" {BEHIND}"}.get(interval.side, "") if interval is not None else ""
+    return f"{statistics.mean(gains):+.3f}{mark}"
+
+
+def _markdown(heading: str, rows: Sequence[Sequence[str]]) -> str:
+    header, *others = rows
+    return "\n".join([heading, "", _row(header), f"|{'---|' * len(header)}", *(_row(row) for row in others)])
+
+
+def _predictors(
+    tables: Sequence[Table], gaps: Sequence[Table], region: Region
+) -> dict[str, list[float | None]]:
+    """What is known of the baseline before another method is trained, for each table."""
+    found: dict[str, list[float | None]] = {}
+    if _of_backbones(tables):
+        found["its headroom"] = [_headroom(tables, table, region) for table in tables]
     if gaps:
-        found = [_correlation(tables, gaps, method, region) for method in others]
-        rows.append(
-            ["correlation with the gap", "", *blank, *("-" if c is None else f"{c:+.2f}" for c in found)]
-        )
-    rule = f"|{'---|' * len(header)}"
-    return "\n".join([f"{region.title}:", "", _row(header), rule, *(_row(row) for row in rows)])
+        found["its gap"] = [_gap(table, region) for table in gaps]
+    return found
+
+
+def _headroom(tables: Sequence[Table], table: Table, region: Region) -> float | None:
+    """How far the best backbone on the same data is ahead of the table's, both with the baseline."""
+    all_of = {
+        other.task.backbone: statistics.mean(values)
+        for other in tables
+        if other.task.data == table.task.data
+        and (values := values_of(other.outcomes(other.baseline, region)))
+    }
+    own = all_of.get(table.task.backbone)
+    return None if own is None else max(all_of.values()) - own
 
 
 def _row(entries: Sequence[str]) -> str:
@@ -91,14 +168,16 @@ def _gap(gaps: Table, region: Region) -> float | None:
     return statistics.mean(values) if values else None
 
 
-def _correlation(tables: Sequence[Table], gaps: Sequence[Table], method: str, region: Region) -> float | None:
-    """Spearman's rank correlation of the baseline's gap and the method's gain; None for fewer than four pairs."""
+def _correlation(
+    before: Sequence[float | None], tables: Sequence[Table], method: str, region: Region
+) -> float | None:
+    """Spearman's rank correlation of what was known before with the method's gain; None for fewer than four pairs."""
     from scipy.stats import spearmanr  # slow to import
 
     both = [
-        (gap, statistics.mean(gains))
-        for table, of_gap in zip(tables, gaps, strict=True)
-        if (gap := _gap(of_gap, region)) is not None and (gains := table.gains(method, region))
+        (one, statistics.mean(gains))
+        for one, table in zip(before, tables, strict=True)
+        if one is not None and (gains := table.gains(method, region))
     ]
     if len(both) < _ENOUGH or any(len(set(side)) == 1 for side in zip(*both, strict=True)):
         return None
@@ -147,12 +226,17 @@ def _order(tables: Sequence[Table], table: Table) -> int:
 
 
 def summary_figure(tables: Sequence[Table]) -> Figure | None:
-    """Draw all gains with their intervals, a line of panels for each region; None if there are none."""
-    from pauc_lightning.plotting import plot_gains
+    """Draw all gains, a line of panels for each region; None if there are none.
+
+    A few methods are drawn with their intervals, many as a map of coloured cells.
+    """
+    from pauc_lightning.plotting import plot_gain_map, plot_gains
 
     gains = summary_gains(tables)
     if not gains:
         return None
+    if len(tables[0].methods) - 1 > _FEW:
+        return plot_gain_map(gains, tables[0].baseline)
     n_panels = len({gain.panel for gain in gains})
     return plot_gains(gains, tables[0].baseline, columns=max(1, n_panels // len(tables[0].regions)))
 

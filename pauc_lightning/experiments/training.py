@@ -69,6 +69,7 @@ class Training:
         while True:
             while len(self._running) < self._executor.slots and (cell := schedule.next()) is not None:
                 self._start(cell, board)
+                display.started()
             if not self._running:
                 return
             for ended in self._wait(board):

@@ -2,7 +2,7 @@
 
 - Of a run: ``roc`` (curves with the region shaded), ``scores`` (their distribution), ``reliability`` (probabilities
   against frequencies).
-- Of a comparison: ``methods``, ``gains``, ``gains_by_gap``.
+- Of a comparison: ``methods``, ``gains``, ``gain_map``, ``gains_by_gap``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
   ``quantile``, ``pull``.
 - Of a benchmark: ``timing``.
@@ -10,6 +10,7 @@
 """
 
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
+from pauc_lightning.plotting.gain_map import plot_gain_map
 from pauc_lightning.plotting.gains import Gain, plot_gains
 from pauc_lightning.plotting.gains_by_gap import GainByGap, plot_gains_by_gap
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
@@ -36,6 +37,7 @@ __all__ = [
     "Trajectory",
     "draw_roc",
     "plot_convergence",
+    "plot_gain_map",
     "plot_gains",
     "plot_gains_by_gap",
     "plot_methods",

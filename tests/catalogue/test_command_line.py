@@ -155,6 +155,10 @@ CASES = {
     "types": (
         fit("--model.max_fpr=abc", "`--model.max_fpr=abc`", "give a number"),
         fit("--model.max_fpr=[1]", "`--model.max_fpr=[1]`", "give a number"),
+        fit("--model.max_fpr=5%", "`--model.max_fpr=5%`", "for 5 % write 0.05"),
+        fit("--decision.target_fpr=1%", "`--decision.target_fpr=1%`", "for 1 % write 0.01"),
+        fit("--decision.target_fpr=[0.5%]", "target_fpr", "for 0.5 % write 0.005"),
+        pauc("evaluate mine.csv --target_fpr 1%", "`--target_fpr 1%`", "for 1 % write 0.01"),
         fit("--model.max_fpr", "`--model.max_fpr` needs a value"),
         fit("--trainer.max_epochs=three", "`--trainer.max_epochs=three`", "give a whole number or null"),
         fit("--trainer.max_epochs=1.5", "`--trainer.max_epochs=1.5`", "give a whole number or null"),
@@ -248,6 +252,7 @@ CASES = {
         pauc("compare -c digits --methods ce ce", "ce"),
         pauc("compare -c digits --regions 3", "3"),
         pauc("compare -c digits --regions a", "`--regions a`"),
+        pauc("compare -c digits --regions 7%,70%", "`--regions 7%,70%`", "for 7 % write 0.07"),
         pauc("compare -c digits --seeds x", "--seeds", "x"),
         pauc("compare -c digits --seeds -1", "--seeds"),
         pauc("compare -c digits --epochs 0", "--epochs", "0"),

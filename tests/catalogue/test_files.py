@@ -110,6 +110,7 @@ TABLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "infinite": (f"a,b,y\ninf,1,0\n{ROWS}", "", ("a", "infinite")),
     "missing unknown": (f"a,b,y\n{ROWS}", "--data.missing=drop", ("--data.missing=drop", "impute")),
     "one positive": ("a,b,y\n" + "1,2,0\n" * 30 + "1,2,1\n", "", ("positive",)),
+    "cut off": (f"a,b,y\n{ROWS}1", "", ("cut off", "line 62", "1 of 3 values")),
     "ragged": (f"a,b,y\n{ROWS}1,2,3,4,5\n", "", ("table.csv",)),
 }
 

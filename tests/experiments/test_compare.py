@@ -249,6 +249,8 @@ def test_a_terminal_shows_one_live_table_and_the_runs_keep_their_words_in_logs(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    # No regular refresh in time: starts and ends of trainings are drawn when they happen.
+    monkeypatch.setattr("pauc_lightning.experiments.display._PER_SECOND", 0.01)
     compare("--methods", "complaining", "ce", "--seeds", 0, "--regions", "0.3", warmup=0, epochs=2)
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
     live, result = shown.rsplit("\nmethod ", 1)

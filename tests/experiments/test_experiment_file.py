@@ -92,6 +92,16 @@ def test_options_reach_their_method_only() -> None:
     assert not any("learning_rate" in option for option in of_method["ce"])
 
 
+def test_a_single_letter_is_an_option_of_its_own_and_not_the_beginning_of_another() -> None:
+    text = "compare: {methods: {ce: null, slow: {config: upauci, model.m: 500, model.k: 1}}, seeds: [0]}\n"
+    plan = plan_of("--for", "slow", "model.m=700", text=text)
+    arguments = fit_arguments(plan, Run("slow", Region(0.3), 0, plan.tasks[0]), None, None)
+    assert [option for option in arguments if option.startswith("--model.m=")] == [
+        "--model.m=500",
+        "--model.m=700",
+    ]
+
+
 def test_data_sets_and_backbones_may_be_configs_classes_or_options() -> None:
     plan = plan_of()
     rows = fit_arguments(plan, WarmUp(0, Task("rows", "small")), None, None)
@@ -195,6 +205,7 @@ SECTION = "compare: {methods: [ce, upauci], seeds: [0]}\n"
         (SECTION, "--for upauci", "`--for upauci` needs options"),
         (SECTION, "--for upauci model.omega", "write `--for upauci name=value`, not `model.omega`"),
         (SECTION, "--for upauci model.max_fpr=1", "`--model.max_fpr` for upauci cannot be given"),
+        (SECTION, "--for upauci model.max_f=1", "`--model.max_f` for upauci cannot be given"),
         (SECTION, "--for upauci config=pauci", "is given in a file"),
         (SECTION, "--backbones LinearScorer --model.backbone=SmallCNN", "give --backbones"),
         (SECTION, "--data_sets digits --data=DigitsLT", "give --data_sets"),

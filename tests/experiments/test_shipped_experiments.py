@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+import yaml
 from PIL import Image
 
 from pauc_lightning.cli import main
+from pauc_lightning.config_files import find_config
 
 TABLES = ("mammography", "htru2")
 
@@ -32,9 +34,13 @@ def write_table(path: Path, classes: list[str] | None = None, n: int = 600) -> N
     table.to_parquet(path)
 
 
-def run(experiment: str, *options: str) -> list[dict[str, str]]:
+TUNED = ("--seeds", "0", "1", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "2", "--regions", "0.3")
+ONE_SEED = ("--seeds", "0", *TUNED[3:])
+PLAIN = ("--seeds", "0", "--warmup_epochs", "2", "--epochs", "2", "--regions", "0.3")
+
+
+def run(experiment: str, *options: str, short: tuple[str, ...] = TUNED) -> list[dict[str, str]]:
     """Run an experiment briefly; return the rows of the test part."""
-    short = ("--seeds", "0", "1", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "2", "--regions", "0.3")
     main(["compare", "-c", experiment, *options, *short])
     with Path(f"runs/{experiment}/table.csv").open() as file:
         return [row for row in csv.DictReader(file) if row["quantity"] == "test_pauc"]
@@ -58,7 +64,16 @@ def test_eight_tables(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_frozen_features() -> None:
     write_table(Path("features/cifar10.parquet"), ["bird", "cat", "dog"])
-    rows = run("frozen_features", "--data_sets", "cats", "--methods", "ce", "--data.imbalance_ratio", "0.5")
+    rows = run(
+        "frozen_features",
+        "--data_sets",
+        "cats",
+        "--methods",
+        "ce",
+        "--data.imbalance_ratio",
+        "0.5",
+        short=ONE_SEED,
+    )
     assert [row["method"] for row in rows] == ["ce"]
     assert 0 < float(rows[0]["mean"]) <= 1
 
@@ -74,6 +89,7 @@ def test_small_network() -> None:
     rows = run(
         *("small_network", "--methods", "ce", "partial_auc", "--data.imbalance_ratio", "0.8"),
         *("--data.batch_size", "16", "--model.backbone.width", "4"),
+        short=ONE_SEED,
     )
     assert {(row["data"], row["method"]) for row in rows} == {
         (data, method) for data in ("birds", "cats") for method in ("ce", "partial_auc")
@@ -84,3 +100,42 @@ def test_small_network() -> None:
         in next(Path("runs/small_network/birds").glob("ce-*-seed0/version_0/config.yaml")).read_text()
     )
     assert "| its gap |" in Path("runs/small_network/summary.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["upauci", "partial_auc"])
+def test_every_ablation_trains(name: str) -> None:
+    write_table(Path("tables/mammography.parquet"))
+    rows = run(f"ablations_{name}", "--data_sets", "mammography", short=PLAIN)
+    settings = yaml.safe_load(find_config(f"experiment/ablations_{name}").read_text())["compare"]
+    assert [row["method"] for row in rows] == list(settings["methods"])
+    assert all(0 < float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+
+
+def test_natural_batches() -> None:
+    write_table(Path("tables/mammography.parquet"))
+    rows = run("natural_batches", "--data_sets", "mammography", "--epochs", "2", short=PLAIN[:2] + PLAIN[6:])
+    assert [row["method"].partition("_")[0] for row in rows] == ["ce", "ce", "partial", "partial"]
+    of = {
+        row["method"]: Path("runs/natural_batches/mammography/linear") / f"{row['method']}-opauc_fpr0.3-seed0"
+        for row in rows
+    }
+    settings = {
+        method: yaml.safe_load((folder / "version_0/config.yaml").read_text())["data"]["init_args"]
+        for method, folder in of.items()
+    }
+    assert {method: one["positive_fraction"] for method, one in settings.items()} == {
+        "ce_balanced": 0.5,
+        "ce_natural": None,
+        "partial_auc_balanced": 0.5,
+        "partial_auc_natural": None,
+    }
+
+
+def test_the_ablations_have_the_same_data() -> None:
+    of = [
+        yaml.safe_load(find_config(f"experiment/ablations_{n}").read_text())
+        for n in ("upauci", "partial_auc")
+    ]
+    for one in of:
+        del one["compare"]["methods"], one["compare"]["baseline"]
+    assert of[0] == of[1]

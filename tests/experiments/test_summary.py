@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -13,7 +15,7 @@ from pauc_lightning.experiments.interval import corrected_interval
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.summary import gap_figure, summary_figure, summary_gains, summary_markdown
 from pauc_lightning.experiments.table import Table
-from pauc_lightning.plotting import Gain, plot_gains
+from pauc_lightning.plotting import Gain, plot_gain_map, plot_gains
 from pauc_lightning.region import Region
 
 REGION = Region(0.05)
@@ -39,18 +41,90 @@ def tables(
     return found
 
 
-def test_the_table_has_the_gains_of_every_data_set_their_mean_and_the_counts() -> None:
+def test_the_table_has_the_gains_of_every_data_set_their_means_and_the_counts() -> None:
     lines = [line for line in summary_markdown(tables()).splitlines() if line.startswith("|")]
-    assert lines[0] == "| data | ce | ours |"
+    assert lines[0] == "| data | ce | its headroom | ours |"
     interval = corrected_interval([0.101, 0.099, 0.100])
     assert interval is not None
-    assert lines[2] == f"| fraud, linear | 0.5500 | +0.100 [{interval.low:+.3f}, {interval.high:+.3f}] ▲ |"
-    assert lines[3].startswith("| fraud, mlp | 0.7100 | +0.000 [-")
+    # On fraud the MLP's cross-entropy has .71, the linear scorer's .55.
+    gain = f"+0.100 [{interval.low:+.3f}, {interval.high:+.3f}] ▲"
+    assert lines[2] == f"| fraud, linear | 0.5500 | +0.160 | {gain} |"
+    assert lines[3].startswith("| fraud, mlp | 0.7100 | +0.000 | +0.000 [-")
     assert lines[3].endswith("] |")
     assert lines[4].endswith("▼ |")
+    assert lines[5] == f"| mean, linear | {(0.55 + 0.80) / 2:.4f} | | {(0.1 - 0.05) / 2:+.3f} |"
+    assert lines[6] == "| mean, mlp | 0.7100 | | +0.000 |"
     mean = (0.55 + 0.71 + 0.80) / 3
-    assert lines[5] == f"| mean | {mean:.4f} | {(0.1 + 0 - 0.05) / 3:+.3f} |"
-    assert lines[6] == "| | | 1 ▲ 1 ▼ of 3 |"
+    assert lines[7] == f"| mean | {mean:.4f} | | {(0.1 + 0 - 0.05) / 3:+.3f} |"
+    assert lines[8] == "| | | | 1 ▲ 1 ▼ of 3 |"
+    assert lines[9] == "| correlation with the headroom | | | - |"  # three rows are too few
+
+
+def test_one_backbone_has_no_headroom_and_no_mean_of_its_own() -> None:
+    linear = {key: of for key, of in VALUES.items() if key[1] == "linear"}
+    text = summary_markdown(tables(linear))
+    assert "headroom" not in text.lower()
+    assert "mean, linear" not in text
+    assert f"| mean | {(0.55 + 0.80) / 2:.4f} | {(0.1 - 0.05) / 2:+.3f} |" in text
+
+
+def many(values: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = VALUES) -> list[Table]:
+    """The same with six methods besides the baseline, each a little better than the one before."""
+    return tables(
+        {
+            key: {"ce": of["ce"], **{f"m{i}": [v + 0.01 * i for v in of["ours"]] for i in range(6)}}
+            for key, of in values.items()
+        }
+    )
+
+
+def test_many_methods_are_rows_of_a_table_for_each_backbone() -> None:
+    text = summary_markdown(many(), tables(GAPS)[:3])
+    assert [line for line in text.splitlines() if line.endswith(":")] == [
+        f"{REGION.title}, linear:",
+        f"{REGION.title}, mlp:",
+    ]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert lines[0] == "| gain | fraud | spam | mean | |"
+    assert lines[2] == "| ce, its value | 0.5500 | 0.8000 | 0.6750 | |"
+    assert lines[3] == "| ce, its headroom | +0.160 | +0.000 | | |"
+    assert lines[4] == "| ce, its gap | +0.020 | +0.300 | | |"
+    assert lines[5] == "| m0 | +0.100 ▲ | -0.050 ▼ | +0.025 | 1 ▲ 1 ▼ of 2 |"
+    assert lines[6] == "| m1 | +0.110 ▲ | -0.040 ▼ | +0.035 | 1 ▲ 1 ▼ of 2 |"
+    assert len(lines) == 2 * (2 + 3 + 6)
+    assert "Correlations" not in text
+
+
+def test_many_methods_are_drawn_as_a_map_in_the_order_of_their_means() -> None:
+    figure = summary_figure(many())
+    assert figure is not None
+    linear, mlp = figure.axes
+    assert [label.get_text() for label in linear.get_yticklabels()] == [f"m{i}" for i in reversed(range(6))]
+    assert [label.get_text() for label in linear.get_xticklabels()] == ["fraud", "spam", "mean"]
+    shown = {(text.get_position(), text.get_text(), text.get_fontweight()) for text in linear.texts}
+    assert ((0, 5), "+0.100", "bold") in shown  # m0 on fraud, the last row
+    assert ((2, 5), "+0.025", "normal") in shown
+    (image,) = mlp.images
+    assert image.get_array().shape == (6, 2)  # type: ignore[union-attr]
+    loss, none, gain = image.cmap(np.asarray(image.norm(np.array([-1.0, 0.0, 1.0]))))
+    assert none[:3].min() > 0.99  # white
+    assert gain[2] > gain[0]  # blue
+    assert loss[0] > loss[2]  # orange
+
+
+def test_the_columns_of_one_data_set_are_its_backbones() -> None:
+    text = summary_markdown(many({key: of for key, of in VALUES.items() if key[0] == "fraud"}))
+    assert "| gain | linear | mlp | mean | |" in text
+
+
+def test_long_names_leave_room_for_the_cells_of_the_map() -> None:
+    data, methods = ["d" * 30 + str(i) for i in range(3)], ["n" * 40 + str(i) for i in range(7)]
+    figure = plot_gain_map([Gain(d, "panel", m, 0.1, 0.0, 0.2) for d in data for m in methods], "ce")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib's, when the names take all the room
+        figure.draw_without_rendering()
+    (ax,) = figure.axes
+    assert ax.get_window_extent().width / figure.dpi > 4 * 0.45  # inches for three data sets and the mean
 
 
 def test_the_note_says_how_many_marks_chance_makes() -> None:
@@ -69,13 +143,15 @@ GAPS = {  # of ce: the training part minus the validation part
 def test_the_gap_of_the_baseline_stands_beside_the_gains_with_its_rank_correlation() -> None:
     values = {**VALUES, ("spam", "mlp"): {"ce": [0.8, 0.8, 0.8], "ours": [0.85, 0.86, 0.84]}}
     lines = [line for line in summary_markdown(tables(values), tables(GAPS)).splitlines() if line[:1] == "|"]
-    assert lines[0] == "| data | ce | its gap | ours |"
-    assert lines[1] == "|---|---|---|---|"
-    assert [line.split(" | ")[2] for line in lines[2:6]] == ["+0.020", "+0.200", "+0.300", "+0.050"]
+    assert lines[0] == "| data | ce | its headroom | its gap | ours |"
+    assert lines[1] == "|---|---|---|---|---|"
+    assert [line.split(" | ")[3] for line in lines[2:6]] == ["+0.020", "+0.200", "+0.300", "+0.050"]
     # Gains fall from .1, .05, 0 to -.05 while the gaps rise from .02, .05, .2 to .3: opposite orders.
-    assert lines[-1] == "| correlation with the gap | | | -1.00 |"
+    assert lines[-1] == "| correlation with the gap | | | | -1.00 |"
+    # The headroom is .16, 0, 0, 0 and the gain .1, 0, -.05, .05: ranks 4 2 2 2 and 4 2 1 3.
+    assert lines[-2] == f"| correlation with the headroom | | | | {3 / (3 * 5) ** 0.5:+.2f} |"
     fewer = summary_markdown(tables(), tables(GAPS)[:3])
-    assert "| correlation with the gap | | | - |" in fewer
+    assert "| correlation with the gap | | | | - |" in fewer
 
 
 def test_the_figure_of_the_gap_has_a_point_for_each_gain_and_names_those_that_are_sure() -> None:
@@ -95,7 +171,7 @@ def test_the_figure_of_the_gap_has_a_point_for_each_gain_and_names_those_that_ar
 
 def test_one_seed_has_gains_but_no_intervals_and_no_figure() -> None:
     one = tables({key: {m: v[:1] for m, v in of.items()} for key, of in VALUES.items()})
-    assert "| fraud, linear | 0.5000 | +0.101 |" in summary_markdown(one)
+    assert "| fraud, linear | 0.5000 | +0.200 | +0.101 |" in summary_markdown(one)
     assert "nan" not in summary_markdown(one)
     assert summary_figure(one) is None
 
