@@ -44,6 +44,7 @@ from pauc_lightning.cli.no_profiler import NoProfiler
 from pauc_lightning.cli.older_run import add_validation_scores
 from pauc_lightning.cli.parsed_before import ParsedBefore
 from pauc_lightning.cli.parser import PaucArgumentParser
+from pauc_lightning.cli.process_group import leave_at_exit
 from pauc_lightning.cli.run_config import RunConfig
 from pauc_lightning.cli.run_logger import continued_run, evaluated_run, run_logger
 from pauc_lightning.cli.runs import find_checkpoint, held, release
@@ -85,6 +86,7 @@ class PaucCLI(LightningCLI):
         self._first_step = 0
         self._stage = args[0]
         self._command = command
+        leave_at_exit()
         super().__init__(
             model_class=PartialAUCModule,
             datamodule_class=LightningDataModule,

@@ -61,7 +61,11 @@ def test_two_processes_equal_two_nodes_even_if_they_are_killed_once() -> None:
         )
         for rank in range(2)
     ]
-    texts = [node.communicate(timeout=300)[0] for node in nodes]
+    try:
+        texts = [node.communicate(timeout=300)[0] for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()  # harmless if it has ended
     assert [node.returncode for node in nodes] == [0, 0], texts
     assert ["UPAUCI on the test part" in text for text in texts] == [True, False]  # the first node speaks
     assert_same(results(["local"], version=1), results(["nodes"]))
