@@ -13,8 +13,10 @@ from PIL import Image
 
 from pauc_lightning.cli import main
 from pauc_lightning.config_files import find_config
+from pauc_lightning.data import CIFAR10LT, CIFAR100LT
 
 TABLES = ("mammography", "htru2")
+METHODS = Path(__file__).parents[2] / "configs/method"
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +80,45 @@ def test_frozen_features() -> None:
     assert 0 < float(rows[0]["mean"]) <= 1
 
 
-def test_small_network() -> None:
+def test_every_method_on_features() -> None:
+    """Two data sets, and all methods as they are given there: a misspelled class or option would be refused."""
+    write_table(Path("features/cifar10.parquet"), ["automobile", "bird", "cat", "dog"])
+    experiment = yaml.safe_load(find_config("experiment/all_methods_features").read_text())["compare"]
+    rows = run(
+        *("all_methods_features", "--data_sets", "birds", "automobiles", "--data.imbalance_ratio", "0.5"),
+        short=("--seeds", "0", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "1"),
+    )
+    methods = {path.name.removesuffix(".search.yaml") for path in METHODS.glob("*.search.yaml")}
+    assert set(experiment["methods"]) == methods - {
+        "ce_cosine",
+        "upauci_ascent",
+    }  # which are ce and upauci, too
+    assert {(row["data"], row["method"]) for row in rows} == {
+        (data, method) for data in ("birds", "automobiles") for method in experiment["methods"]
+    }
+    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+    assert "gain | birds | automobiles | mean" in Path("runs/all_methods_features/summary.md").read_text()
+
+
+# The ids of some classes in the original files, which number them in the order of their names.
+NAMES = {
+    CIFAR10LT: {1: "automobile", 2: "bird", 3: "cat"},
+    CIFAR100LT: {
+        **{6: "bee", 7: "beetle", 14: "butterfly", 18: "caterpillar", 24: "cockroach"},
+        **{0: "apple", 51: "mushroom", 53: "orange", 57: "pear", 83: "sweet_pepper"},
+        **{15: "camel", 19: "cattle", 21: "chimpanzee", 32: "flatfish", 38: "kangaroo"},
+    },
+}
+
+
+def test_the_classes_of_the_features_are_those_of_the_papers_subsets() -> None:
+    experiment = yaml.safe_load(find_config("experiment/all_methods_features").read_text())["compare"]
+    named = [one["data.positive_values"] for one in experiment["data"].values()]
+    subsets = [(data, subset) for data in (CIFAR10LT, CIFAR100LT) for subset in data.subsets]
+    assert named == [[NAMES[data][i] for i in subset.positives] for data, subset in subsets]
+
+
+def write_images() -> None:
     rng = np.random.default_rng(0)
     for part, n in (("train", 40), ("test", 8)):
         for name in ("airplane", "bird", "cat"):
@@ -86,6 +126,10 @@ def test_small_network() -> None:
             folder.mkdir(parents=True)
             for i in range(n):
                 Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(folder / f"{i}.jpg")
+
+
+def test_small_network() -> None:
+    write_images()
     rows = run(
         *("small_network", "--methods", "ce", "partial_auc", "--data.imbalance_ratio", "0.8"),
         *("--data.batch_size", "16", "--model.backbone.width", "4"),
@@ -109,6 +153,22 @@ def test_every_ablation_trains(name: str) -> None:
     settings = yaml.safe_load(find_config(f"experiment/ablations_{name}").read_text())["compare"]
     assert [row["method"] for row in rows] == list(settings["methods"])
     assert all(0 < float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "small"),
+    [
+        ("ablations_network", ("--model.backbone.width", "4")),
+        ("cifar10_resnet18", ("--data_sets", "birds", "--methods", "ce", "upauci")),
+    ],
+)
+def test_every_variant_of_a_network_trains(name: str, small: tuple[str, ...]) -> None:
+    write_images()
+    rows = run(name, "--data.imbalance_ratio", "0.8", "--data.batch_size", "16", *small, short=PLAIN)
+    settings = yaml.safe_load(find_config(f"experiment/{name}").read_text())["compare"]
+    methods = ("ce", "upauci") if "--methods" in small else settings["methods"]
+    assert {row["method"] for row in rows} == set(methods)
+    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
 
 
 def test_natural_batches() -> None:
