@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pauc_lightning.arguments import check_number
+from pauc_lightning.arguments import check_number, check_path
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print how good scores are, with confidence intervals; invalid options raise :class:`InputError`."""
     given = _parser().parse_args(argv)
     _check(given)
+    _check_json(given)
     path = Path(given.scores)
     is_run = path.is_dir()
     region = _region(given, path if is_run else None)
@@ -154,6 +156,7 @@ def _parser() -> PlainParser:
         help="How intervals of areas are found; if left out, by the bootstrap with --group, else analytically",
     )
     parser.add_argument("--json", metavar="FILE", help="Write all numbers to a file")
+    parser.add_argument("--overwrite", action="store_true", help="Replace the --json file if it exists")
     return parser
 
 
@@ -175,6 +178,25 @@ def _check(given: Namespace) -> None:
         raise InputError("`--group` needs the bootstrap: leave out `--method analytic`.")
     for rate in given.target_fpr or ():
         check_number("--target_fpr", rate, above=0, below=1, hint="for 1 % write 0.01")
+
+
+def _check_json(given: Namespace) -> None:
+    """Refuse a file that cannot be written, or that is the user's data, before anything is computed."""
+    path = given.json
+    if path is None:
+        return
+    check_path("--json", path)
+    if os.path.isdir(path):
+        raise InputError(f"`--json {path}` is a folder: give the name of a file.")
+    if not os.path.exists(path):  # unlike Path.exists, it takes names that are too long
+        return
+    for option, read in (("FILE", given.scores), ("--thresholds_from", given.thresholds_from)):
+        if read is not None and os.path.exists(read) and os.path.samefile(path, read):
+            raise InputError(
+                f"`--json {path}` is {option}, which would be lost: give the numbers another name."
+            )
+    if not given.overwrite:
+        raise InputError(f"`--json {path}` exists: choose another name, or add --overwrite.")
 
 
 def _table(given: Namespace, path: Path) -> _Source:

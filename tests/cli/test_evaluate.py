@@ -52,7 +52,7 @@ def _tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, dict[str, Any]]:
-    main(["evaluate", *arguments, "--json=out.json"])
+    main(["evaluate", *arguments, "--json=out.json", "--overwrite"])
     content: dict[str, Any] = json.loads(Path("out.json").read_text())
     return capsys.readouterr().out, content
 
@@ -199,6 +199,40 @@ def test_mistakes_end_in_a_sentence(
     assert stopped.value.code == 2
     assert sentence in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--json=test.csv", "`--json test.csv` is FILE, which would be lost"),
+        ("--json=./test.csv --overwrite", "`--json ./test.csv` is FILE, which would be lost"),
+        ("--json=link.csv --overwrite", "`--json link.csv` is FILE, which would be lost"),
+        (
+            "--thresholds_from=validation.parquet --json=validation.parquet --overwrite",
+            "`--json validation.parquet` is --thresholds_from, which would be lost",
+        ),
+        ("--json=mine.txt", "`--json mine.txt` exists: choose another name, or add --overwrite"),
+        ("--json=. --overwrite", "`--json .` is a folder: give the name of a file"),
+        ("--json=/", "`--json /` is a folder: give the name of a file"),
+        ("--json=", "`--json` must be the path of a file"),
+        (f"--json={'a' * 300}", "File name too long; choose a shorter name"),
+    ],
+)
+def test_the_file_of_the_numbers_never_costs_other_data(
+    options: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("link.csv").symlink_to("test.csv")
+    Path("mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    with pytest.raises(SystemExit):
+        main(["evaluate", "test.csv", "--label=y", "--score=good", *options.split()])
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert "samples" not in said.out or "too long" in sentence, "it must be said before anything is computed"
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+    if "exists" in sentence:
+        main(["evaluate", "test.csv", "--label=y", "--score=good", "--overwrite", *options.split()])
+        assert "good" in json.loads(Path("mine.txt").read_text())["scores"]
 
 
 def test_neither_lightning_nor_torchmetrics_is_imported(tmp_path: Path) -> None:

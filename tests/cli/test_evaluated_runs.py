@@ -57,8 +57,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def evaluated(run: Path) -> dict[str, Any]:
     """The values that `pauc evaluate` writes for a run."""
-    Path("numbers.json").unlink(missing_ok=True)
-    main(["evaluate", str(run), "--json=numbers.json"])
+    main(["evaluate", str(run), "--json=numbers.json", "--overwrite"])
     found: dict[str, Any] = json.loads(Path("numbers.json").read_text())["scores"][str(run)]
     return found
 
