@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,43 @@ def test_a_test_by_an_earlier_version_counts_if_it_is_newer_than_the_best_model(
     shutil.copy(short / "test_scores.npz", scores)
     (short / "checkpoints/best.ckpt").unlink()
     assert len(read_test_scores(short)) > 0
+
+
+def test_thresholds_of_another_delta_are_those_of_predict(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runs / "short"
+    found: dict[str, str] = {}
+    for delta in ("0.05", "0.5"):
+        capsys.readouterr()
+        main(
+            [
+                "predict",
+                str(run),
+                "--target_fpr=0.1",
+                "--delta",
+                delta,
+                "--output=p.csv",
+                "--overwrite",
+                *QUIET,
+            ]
+        )
+        match = re.search(r"score ≥ (\S+), the guaranteed threshold", capsys.readouterr().out)
+        assert match is not None
+        found[delta] = match[1]
+        main(["evaluate", str(run), "--target_fpr=0.1", "--delta", delta])
+        assert f"FPR ≤ 0.1    {match[1]} guaranteed" in capsys.readouterr().out
+    assert found["0.05"] != found["0.5"]
+    main(["evaluate", str(run), "--delta=0.5"])  # for the run's own rates
+    said = capsys.readouterr().out
+    assert re.search(r"FPR ≤ 0.01 .* guaranteed", said), "69 negatives are needed for δ = 0.5, 299 for 0.05"
+
+
+def test_a_run_that_has_not_finished_is_said(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    short = runs / "short"
+    main(["evaluate", str(short)])
+    assert "not finished" not in capsys.readouterr().out
+    for name in ("operating_points.json", "validation_scores.npz", "calibration.json"):
+        (short / name).unlink()  # as a better model does
+    main(["evaluate", str(short)])
+    assert f"The run {short} has not finished training: this is its model so far." in capsys.readouterr().out
