@@ -62,7 +62,7 @@ def write_text(path: Path, text: str) -> None:
 def cannot_write(path: Path, error: OSError) -> InputError:
     """The error for a file that could not be written, with the reason and the remedy."""
     remedy = _REMEDIES.get(error.errno or 0, "make sure that files can be written there")
-    kept = " The file that was there before is untouched." if path.is_file() else ""
+    kept = " The file that was there before is untouched." if os.path.isfile(path) else ""
     return InputError(f"cannot write {path}: {error.strerror or error}; {remedy}.{kept}")
 
 
@@ -75,6 +75,8 @@ def _complete(path: Path) -> Iterator[Path]:
     after a power failure there is the old file or the new one.
     """
     try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
         partial, descriptor = _create_partial(path)

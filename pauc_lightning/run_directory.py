@@ -47,6 +47,12 @@ class RunDirectory:
             raise InputError(
                 f"`{text}` is a file, not a run: give the run's directory, such as runs/DigitsLT-CE/version_0."
             )
+        if (path / "comparison.json").is_file():
+            runs = sorted(path.glob("**/version_*/test_metrics.json"))
+            raise InputError(
+                f"`{text}` is a comparison, not a run: name one of its runs"
+                f"{f', such as {runs[0].parent}' if runs else ''}."
+            )
         versions = [child for child in path.glob("version_*") if (child / "config.yaml").is_file()]
         if versions:
             newest = max(versions, key=lambda child: child.stat().st_mtime)

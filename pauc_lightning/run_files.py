@@ -3,12 +3,16 @@
 The scores of the validation part are inside ``best.ckpt``, so they always belong to the model in it. The files in
 :data:`OF_THE_BEST_MODEL` are made from them when a training ends. They are removed before ``best.ckpt`` is replaced:
 a run that is killed in between lacks them, and never has those of another model.
+
+The tests in ``test/version_*`` are results and stay when the run is resumed. Each names the checkpoint that it tested
+by its :func:`fingerprint`, so the scores of an earlier model never meet the thresholds of the present one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +36,9 @@ OF_THE_BEST_MODEL = (VALIDATION_SCORES, TEST_SCORES, OPERATING_POINTS, CALIBRATI
 
 IN_CHECKPOINT = "validation_scores"
 """Where ``best.ckpt`` holds the scores of its model."""
+
+_FINGERPRINT = "checkpoint"
+"""Where a file of scores holds the fingerprint of the checkpoint that made them."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +84,30 @@ class SavedScores:
         return known if self.index is None else {**known, "index": self.index}
 
 
-def write_scores(path: Path, scores: SavedScores) -> None:
-    """Write the scores to an ``.npz`` file, completely or not at all."""
+def fingerprint(checkpoint: Path) -> str | None:
+    """What tells a checkpoint from all others, wherever it is copied; None if there is none, or it is damaged.
+
+    It is made of the checksums that the file, a zip archive, lists of its parts, so a large one takes no longer.
+    """
+    try:
+        with zipfile.ZipFile(checkpoint) as archive:
+            parts = [f"{part.filename} {part.file_size} {part.CRC:08x}" for part in archive.infolist()]
+    except (OSError, zipfile.BadZipFile):
+        return None
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def write_scores(path: Path, scores: SavedScores, checkpoint: str | None = None) -> None:
+    """Write the scores to an ``.npz`` file, completely or not at all.
+
+    Args:
+        path: The file.
+        scores: The scores.
+        checkpoint: The fingerprint of the checkpoint that made them, if they must be told from those of another one.
+    """
+    arrays = scores.arrays if checkpoint is None else {**scores.arrays, _FINGERPRINT: np.array(checkpoint)}
     with complete_binary_file(path) as file:
-        np.savez(file, **scores.arrays)  # type: ignore[arg-type]  # numpy's stub confuses the names with an option
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stub confuses the names with an option
 
 
 def read_scores(path: Path) -> SavedScores:
@@ -131,34 +158,52 @@ def read_validation_scores(run: str | Path) -> SavedScores:
     return scores
 
 
-def newest_test(run: str | Path) -> Path | None:
-    """Find the directory of the newest test of a run: the run itself if ``--test_best`` tested it.
+def newest_test(run: str | Path, *, of_any_checkpoint: bool = False) -> Path | None:
+    """Find the directory of the newest test of a run's best model: the run itself if ``--test_best`` tested it.
 
     Args:
         run: The directory of the run.
+        of_any_checkpoint: Whether a test of another checkpoint that the run has, such as ``last``, will do.
 
     Returns:
-        The directory, which holds ``test_scores.npz``; None if the run has not been tested.
+        The directory, which holds ``test_scores.npz``; None if the model has not been tested. Tests of models that the
+        run had before it was resumed do not count.
     """
     run = Path(run)
-    found = [run / TEST_SCORES, *run.glob(f"test/version_*/{TEST_SCORES}")]
-    tests = [path for path in found if path.is_file()]
-    return max(tests, key=lambda path: path.stat().st_mtime_ns).parent if tests else None
+    name = "*" if of_any_checkpoint else "best"
+    known = {fingerprint(path) for path in (run / "checkpoints").glob(f"{name}.ckpt")}
+    cannot_tell = not known or None in known  # checkpoints that were deleted or damaged
+    tests = [path for path in _tests(run) if cannot_tell or _is_of(path, known, run)]
+    return max(tests, key=_age).parent if tests else None
+
+
+def is_tested(run: str | Path) -> bool:
+    """Whether a run was tested, whichever model it had then."""
+    return bool(_tests(Path(run)))
+
+
+def has_earlier_test(run: str | Path) -> bool:
+    """Whether a run was tested, but none of its present models."""
+    return is_tested(run) and newest_test(run, of_any_checkpoint=True) is None
 
 
 def read_test_scores(run: str | Path) -> SavedScores:
-    """Read the scores of the newest test of a run.
+    """Read the scores of the newest test of a run's best model.
 
     Args:
         run: The directory of the run, or that of one of its tests.
 
     Raises:
-        InputError: If there was no test, or one by an earlier version.
+        InputError: If there was no test, one by an earlier version, or only tests of other models.
     """
     directory = newest_test(run)
-    if directory is None:
+    if directory is not None:
+        return read_scores(directory / TEST_SCORES)
+    if not is_tested(run):
         raise InputError(f"`{run}` has no {TEST_SCORES}: type `pauc test {run}`, which makes it.")
-    return read_scores(directory / TEST_SCORES)
+    if has_earlier_test(run):
+        raise InputError(f"`{run}`: the test is of an earlier model: type `pauc test {run}`.")
+    raise InputError(f"`{run}`: the test is of another checkpoint than the best: type `pauc test {run}`.")
 
 
 def run_of(checkpoints: str | Path) -> Path:
@@ -184,6 +229,32 @@ def scores_in(checkpoint: Mapping[str, Any]) -> SavedScores | None:
     """The scores that a checkpoint holds; None if it holds none, as those of earlier versions."""
     found = checkpoint.get(IN_CHECKPOINT)
     return None if found is None else _checked({name: value.cpu().numpy() for name, value in found.items()})
+
+
+def _tests(run: Path) -> list[Path]:
+    """The scores of all tests of a run, whichever model they tested."""
+    found = [run / TEST_SCORES, *run.glob(f"test/version_*/{TEST_SCORES}")]
+    return [path for path in found if path.is_file()]
+
+
+def _age(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+def _is_of(test: Path, checkpoints: Collection[str | None], run: Path) -> bool:
+    """Whether a test tested one of some checkpoints of a run.
+
+    A test by an earlier version does not say. It counts if it is newer than ``best.ckpt``, or lies in the run's own
+    directory, from which a better model removes it.
+    """
+    try:
+        with np.load(test, allow_pickle=False) as file:
+            if _FINGERPRINT in file.files:
+                return str(file[_FINGERPRINT]) in checkpoints
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return True  # whoever reads it says that it is damaged
+    best = run / "checkpoints" / "best.ckpt"
+    return test.parent == run or not best.is_file() or _age(test) >= _age(best)
 
 
 def _checked(found: Mapping[str, NDArray[Any]]) -> SavedScores:

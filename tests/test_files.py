@@ -40,6 +40,18 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file.bin"]
 
 
+def test_a_folder_and_a_name_that_is_too_long_are_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path(), Path("/"), tmp_path):
+        with pytest.raises(InputError, match=r"Is a directory; give the name of a file"):
+            write_text(folder, "text")
+    with pytest.raises(InputError, match=r"File name too long; choose a shorter name"):
+        write_text(tmp_path / ("a" * 300), "text")
+    assert names(tmp_path) == []
+
+
 def test_an_error_about_another_file_is_not_taken_for_one_about_this(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), complete_file(tmp_path / "file"):
         (tmp_path / "missing").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pauc_lightning.arguments import check_number
+from pauc_lightning.arguments import check_number, check_path
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.region import Region
@@ -40,8 +41,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print how good scores are, with confidence intervals; invalid options raise :class:`InputError`."""
     given = _parser().parse_args(argv)
     _check(given)
+    _check_json(given)
     path = Path(given.scores)
     is_run = path.is_dir()
+    if not is_run:
+        _fill_in(given)
     region = _region(given, path if is_run else None)
     source = _runs(given, path) if is_run else _table(given, path)
 
@@ -102,12 +106,16 @@ def _parser() -> PlainParser:
         metavar="FILE|RUN",
         help="A .csv, .tsv or .parquet file with a row for each sample, or the directory of a run that was tested",
     )
-    parser.add_argument("--label", default="label", metavar="COLUMN", help="Column of the labels, 0 or 1")
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="Column of the labels, 0 or 1; if left out, the column `label`"
+    )
     parser.add_argument(
         "--positive", metavar="VALUE", help="The label of the positives, if labels are not 0 and 1"
     )
     parser.add_argument(
-        "--score", default="score", metavar="COLUMN", help="Column of the scores; higher is positive"
+        "--score",
+        metavar="COLUMN",
+        help="Column of the scores, higher is positive; if left out, the column `score`",
     )
     parser.add_argument(
         "--against",
@@ -141,9 +149,8 @@ def _parser() -> PlainParser:
     parser.add_argument(
         "--delta",
         type=float,
-        default=0.05,
         metavar="FLOAT",
-        help="Probability with which a guaranteed threshold may exceed its rate",
+        help="Probability with which a guaranteed threshold may exceed its rate; if left out, 0.05 or the run's",
     )
     parser.add_argument(
         "--confidence", type=float, default=0.95, metavar="FLOAT", help="Confidence of the intervals"
@@ -154,6 +161,7 @@ def _parser() -> PlainParser:
         help="How intervals of areas are found; if left out, by the bootstrap with --group, else analytically",
     )
     parser.add_argument("--json", metavar="FILE", help="Write all numbers to a file")
+    parser.add_argument("--overwrite", action="store_true", help="Replace the --json file if it exists")
     return parser
 
 
@@ -170,11 +178,40 @@ def _region(given: Namespace, run: Path | None) -> Region:
 
 def _check(given: Namespace) -> None:
     check_number("--confidence", given.confidence, above=0, below=1, hint="95 % is 0.95")
-    check_number("--delta", given.delta, above=0, below=1, hint="5 % is 0.05")
+    if given.delta is not None:
+        check_number("--delta", given.delta, above=0, below=1, hint="5 % is 0.05")
     if given.group is not None and given.method == "analytic":
         raise InputError("`--group` needs the bootstrap: leave out `--method analytic`.")
     for rate in given.target_fpr or ():
         check_number("--target_fpr", rate, above=0, below=1, hint="for 1 % write 0.01")
+
+
+def _fill_in(given: Namespace) -> None:
+    """Fill in the options of files that were left out; for a run, it matters which were given."""
+    from pauc_lightning.decisions import DELTA
+
+    for name, default in (("label", "label"), ("score", "score"), ("delta", DELTA)):
+        if getattr(given, name) is None:
+            setattr(given, name, default)
+
+
+def _check_json(given: Namespace) -> None:
+    """Refuse a file that cannot be written, or that is the user's data, before anything is computed."""
+    path = given.json
+    if path is None:
+        return
+    check_path("--json", path)
+    if os.path.isdir(path):
+        raise InputError(f"`--json {path}` is a folder: give the name of a file.")
+    if not os.path.exists(path):  # unlike Path.exists, it takes names that are too long
+        return
+    for option, read in (("FILE", given.scores), ("--thresholds_from", given.thresholds_from)):
+        if read is not None and os.path.exists(read) and os.path.samefile(path, read):
+            raise InputError(
+                f"`--json {path}` is {option}, which would be lost: give the numbers another name."
+            )
+    if not given.overwrite:
+        raise InputError(f"`--json {path}` exists: choose another name, or add --overwrite.")
 
 
 def _table(given: Namespace, path: Path) -> _Source:
@@ -207,20 +244,24 @@ def _runs(given: Namespace, path: Path) -> _Source:
     """The test scores of a run and, to compare with, of another one."""
     import numpy as np
 
-    from pauc_lightning.decisions import operating_point_of_run, read_operating_points
+    from pauc_lightning.decisions import not_finished, operating_point_of_run, read_operating_points
     from pauc_lightning.decisions.operating_points import OperatingPoints
+    from pauc_lightning.run_directory import RunDirectory
     from pauc_lightning.run_files import read_test_scores
 
-    for option in ("group", "positive", "thresholds_from"):
+    for option in ("label", "positive", "score", "group", "thresholds_from"):
         if getattr(given, option) is not None:
             raise InputError(
-                f"`--{option}` is for files; a run has its own labels and thresholds: leave it out."
+                f"`--{option}` is for files; a run has its own labels, scores and thresholds: leave it out."
             )
     paths = [path, *([Path(given.against)] if given.against else [])]
     for other in paths:
         if not other.is_dir():
             raise InputError(f"`--against {other}` must be a run, as {path} is one: give its directory.")
+        RunDirectory.open(str(other))
     tests = {str(run): read_test_scores(run) for run in paths}
+    for note in filter(None, map(not_finished, paths)):
+        print(note)
     first = tests[str(path)]
     for run, test in tests.items():
         if not test.is_of_the_same_samples_as(first):
@@ -231,9 +272,11 @@ def _runs(given: Namespace, path: Path) -> _Source:
     points = {}
     for run in map(str, paths):
         known = read_operating_points(run)
-        if given.target_fpr:
-            asked = tuple(operating_point_of_run(run, rate) for rate in sorted(set(given.target_fpr)))
-            known = OperatingPoints(asked, known.delta, known.n_pos, known.n_neg)
+        if given.target_fpr or given.delta is not None:
+            rates = sorted(set(given.target_fpr or [point.target_fpr for point in known.points]))
+            asked = tuple(operating_point_of_run(run, rate, delta=given.delta) for rate in rates)
+            delta = known.delta if given.delta is None else given.delta
+            known = OperatingPoints(asked, delta, known.n_pos, known.n_neg)
         points[run] = known
     scores = {run: test.score for run, test in tests.items()}
     return _Source(first.label.astype(np.int64), scores, None, points, "the validation part")

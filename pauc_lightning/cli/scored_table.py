@@ -52,10 +52,16 @@ def read_scored_table(
         positive: The label of the positives, as text; None for labels 0 and 1.
 
     Raises:
-        InputError: If a column is missing, a value is missing or no number, or a label is neither.
+        InputError: If a column is missing, or is to be both label and score; if a value is missing or no number, a
+            label is neither, or a class has no row.
     """
-    table = read_table(argument, path, [label] if positive is not None else [])
     file = f"`{argument}={path}`"
+    if label in scores:
+        raise InputError(
+            f"the column {label!r} of {file} holds the labels, so it cannot be a score: name the column of a model's "
+            "scores."
+        )
+    table = read_table(argument, path, [label] if positive is not None else [])
     options = ("--score", *["--against"] * (len(scores) - 1))  # the other model's column comes second
     for option, name in (("--label", label), *zip(options, scores, strict=True), ("--group", group)):
         if name is not None and name not in table.columns:
@@ -63,8 +69,10 @@ def read_scored_table(
             raise InputError(
                 f"{file} has no column {name!r}.{nearest(name, known)} It has {few(known)}: give one with {option}."
             )
+    labels = _labels(file, table, label, positive)
+    _check_classes(file, labels, label)
     return ScoredTable(
-        _labels(file, table, label, positive),
+        labels,
         {name: _numbers(file, table[name], name) for name in scores},
         None if group is None else _complete(file, table[group], group).to_numpy(),
     )
@@ -87,6 +95,15 @@ def _labels(file: str, table: DataFrame, name: str, positive: str | None) -> NDA
             "with --positive."
         )
     return np.asarray(column, np.int64)
+
+
+def _check_classes(file: str, labels: NDArray[np.int64], name: str) -> None:
+    for kind, value in (("positive", 1), ("negative", 0)):
+        if not (labels == value).any():
+            raise InputError(
+                f"the label {name!r} of {file} must have both classes, got no {kind} among {len(labels):,} rows: add "
+                "rows of this class, or say with --positive which value is the positive one."
+            )
 
 
 def _numbers(file: str, column: Series[Any], name: str) -> NDArray[np.float64]:

@@ -48,17 +48,17 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
 
 
 def read_tested(run: FigureRun) -> tuple[RocCurve, float]:
-    """Read the ROC curve of the newest test of a run, and its partial AUC.
+    """Read the ROC curve of the newest test of a run's best model, and its partial AUC.
 
     Raises:
-        InputError: If the run has not been tested.
+        InputError: If that model has not been tested.
     """
     from pauc_lightning.experiments.note import read_json
     from pauc_lightning.experiments.outcome import read_curve
     from pauc_lightning.metrics.functional import RocCurve, binary_partial_auc
-    from pauc_lightning.run_files import newest_test, read_test_scores
+    from pauc_lightning.run_files import is_tested, read_test_scores
 
-    if newest_test(run.path) is None:  # a comparison by an earlier version keeps the curve alone
+    if not is_tested(run.path):  # a comparison by an earlier version keeps the curve alone
         curve = read_curve(run.path)
         if curve is None:
             raise InputError(f"`{run.path}` has not been tested: type `pauc test {run.path}`.")

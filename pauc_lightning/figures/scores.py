@@ -68,7 +68,7 @@ def one_seed(runs: Sequence[FigureRun], seed: str | None) -> list[FigureRun]:
 
 
 def read_panel(run: FigureRun) -> ScorePanel:
-    """Read the scores of the newest test of a run."""
+    """Read the scores of the newest test of a run's best model."""
     from pauc_lightning.metrics.functional import binary_partial_auc
     from pauc_lightning.plotting.score_panels import ScorePanel
     from pauc_lightning.run_files import read_test_scores

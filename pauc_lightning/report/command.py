@@ -86,6 +86,7 @@ def main(argv: Sequence[str]) -> None:
     from pauc_lightning.files import write_text
     from pauc_lightning.report.page import page
     from pauc_lightning.report.write import Columns, checked_output, read_subjects
+    from pauc_lightning.run_files import has_earlier_test
 
     output = checked_output(given.output, given.overwrite)
     columns = Columns(given.label, tuple(given.score), given.positive)
@@ -98,7 +99,11 @@ def main(argv: Sequence[str]) -> None:
         print(note)
     untested = [subject.place for subject in runs if subject.part != "test"]
     for place in untested:
-        print(f"The test part of {place} has not been evaluated.")
+        print(
+            f"The test of {place} is of an earlier model, so the report shows the validation part."
+            if has_earlier_test(place)
+            else f"The test part of {place} has not been evaluated."
+        )
     if untested:
         typed = shlex.join(["pauc", "report", *argv, *([] if given.overwrite else ["--overwrite"])])
         print(f"Next:  {shlex.join(['pauc', 'test', untested[0]])}  and then  {typed}")

@@ -83,8 +83,11 @@ def _training(run: RunDirectory, settings: Mapping[str, Any]) -> Training:
 
 
 def _scores(run: Path) -> tuple[SavedScores | Missing, str, str]:
-    """The scores to show: those of the newest test, else of the validation; the part; and the checkpoint."""
-    directory = newest_test(run)
+    """The scores to show: those of the newest test, else of the validation; the part; and the checkpoint.
+
+    Tests of models that the run no longer has are left out.
+    """
+    directory = newest_test(run, of_any_checkpoint=True)
     if directory is not None:
         return read_scores(directory / TEST_SCORES), "test", _checkpoint(directory, run)
     try:

@@ -12,6 +12,8 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
+from pauc_lightning.errors import InputError
+
 BLOCK = 8192
 """Rows that are converted at a time: whole tables need not exist in float64 or dense a second time."""
 
@@ -26,6 +28,9 @@ class Columns:
         X: Training rows, a dense array or a CSR matrix, shape ``(n, columns)``.
         standardize: Whether to subtract the means and divide by the scales; otherwise the values stay as they are.
 
+    Raises:
+        InputError: If values are too large to be standardised.
+
     Example:
         >>> columns = Columns(np.array([[1.0, 5.0], [3.0, 5.0]]), standardize=True)
         >>> columns.dense(np.array([[2.0, 6.0]]), torch.float64)
@@ -36,14 +41,23 @@ class Columns:
         self.mean: NDArray[np.float64] = np.zeros(X.shape[1])
         self.scale: NDArray[np.float64] = np.ones(X.shape[1])
         if standardize:
-            scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
             self.mean = np.asarray(scaler.mean_, dtype=np.float64)
             self.scale = np.asarray(scaler.scale_, dtype=np.float64)
+            _check_finite(X, np.isfinite(self.mean) & np.isfinite(self.scale))
 
     def dense(self, X: Any, dtype: torch.dtype) -> Tensor:
-        """The standardised rows as a tensor; computed in float64, so that a large mean costs no digits."""
+        """The standardised rows as a tensor; computed in float64, so that a large mean costs no digits.
+
+        Raises:
+            InputError: If a value is too large for the dtype.
+        """
         values = X.toarray() if issparse(X) else np.asarray(X)
-        return torch.from_numpy((values - self.mean) / self.scale).to(dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            standardised = torch.from_numpy((values - self.mean) / self.scale).to(dtype)
+        _check_finite(values, standardised.isfinite().all(0).numpy())
+        return standardised
 
     def blocks(self, X: Any, dtype: torch.dtype) -> Iterator[Tensor]:
         """The standardised rows, some thousand at a time."""
@@ -58,6 +72,18 @@ class Columns:
         for part, block in zip(table.split(BLOCK), self.blocks(X, torch.float32), strict=True):
             part.copy_(block)
         return DenseRows(table)
+
+
+def _check_finite(X: Any, is_finite: NDArray[np.bool_]) -> None:
+    """Refuse the first column whose values, which are finite, became infinite in a computation."""
+    if is_finite.all():
+        return
+    column = int(is_finite.argmin())
+    largest = float(abs(X[:, [column]]).max())
+    raise InputError(
+        f"`X` holds values up to {largest:g} in column {column} (counted from 0), too large for float32, in which the "
+        "network is trained: correct them, or give their logarithms or ranks."
+    )
 
 
 class Rows(Protocol):
@@ -107,5 +133,9 @@ class SparseRows:
 
     def scaled(self) -> tuple[Any, NDArray[np.float64]]:
         """All rows, divided by the scales and still sparse; the means are left to subtract."""
-        scaled = self._X.multiply(1 / self._columns.scale).tocsr().astype(np.float32)
+        with np.errstate(over="ignore"):
+            scaled = self._X.multiply(1 / self._columns.scale).tocsr().astype(np.float32)
+        is_finite = np.ones(scaled.shape[1], bool)
+        is_finite[scaled.indices[~np.isfinite(scaled.data)]] = False
+        _check_finite(self._X, is_finite)
         return scaled, self._columns.mean / self._columns.scale

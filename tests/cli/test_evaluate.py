@@ -52,7 +52,7 @@ def _tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, dict[str, Any]]:
-    main(["evaluate", *arguments, "--json=out.json"])
+    main(["evaluate", *arguments, "--json=out.json", "--overwrite"])
     content: dict[str, Any] = json.loads(Path("out.json").read_text())
     return capsys.readouterr().out, content
 
@@ -164,6 +164,25 @@ def test_two_runs_are_compared_on_their_test_part(tmp_path: Path, capsys: pytest
         assert sentence in capsys.readouterr().err
 
 
+def test_of_a_comparison_its_runs_can_be_evaluated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comparison = tmp_path / "compare"
+    (comparison / "ce-opauc_fpr0.1-seed0").mkdir(parents=True)
+    (comparison / "comparison.json").write_text("{}")
+    run = a_run(comparison / "ce-opauc_fpr0.1-seed0" / "version_0", 1)
+    for command in ("evaluate", "test", "report"):
+        with pytest.raises(SystemExit):
+            main([command, str(comparison)])
+        said = capsys.readouterr().err
+        assert f"`{comparison}` is a comparison, not a run: name one of its runs" in said
+    (run / "test_metrics.json").write_text("{}")
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(run), "--against", str(comparison)])
+    assert f"name one of its runs, such as {run}.\n" in capsys.readouterr().err
+    main(["evaluate", str(run)])
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -185,20 +204,68 @@ def test_two_runs_are_compared_on_their_test_part(tmp_path: Path, capsys: pytest
         ("test.csv --label=y --score=good --method=exact", "`exact` does not exist"),
         ("gap.csv --label=y --score=good", "no value in 1 of 4 rows, first in row 2"),
         ("gap.csv --label=z --score=y", "got no negative"),
+        (
+            "test.csv --label=y --score=good --thresholds_from=alive.csv",
+            "`--thresholds_from=alive.csv` must have both classes, got no positive among 2 rows",
+        ),
+        ("alive.csv --label=y --score=good", "`FILE=alive.csv` must have both classes, got no positive"),
+        (
+            "test.csv --label=y --score=y",
+            "the column 'y' of `FILE=test.csv` holds the labels, so it cannot be",
+        ),
+        ("test.csv --label=y --score=good --against=y", "holds the labels, so it cannot be a score"),
         (". --group=patient", "`--group` is for files"),
-        (".", "has no test_scores.npz: type `pauc test"),
+        (". --label=y", "`--label` is for files"),
+        (". --score=score", "`--score` is for files"),
+        (".", "`.` is not a run: it has no config.yaml"),
     ],
 )
 def test_mistakes_end_in_a_sentence(
     arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("gap.csv").write_text("y,z,good\n0,1,0.1\n1,1,0.2\n1,1,\n0,1,0.5\n")
+    Path("alive.csv").write_text("y,good\n0,0.1\n0,0.2\n")
     with pytest.raises(SystemExit) as stopped:
         main(["evaluate", *arguments.split()])
     said = capsys.readouterr().err
     assert stopped.value.code == 2
     assert sentence in said
+    assert "call update()" not in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--json=test.csv", "`--json test.csv` is FILE, which would be lost"),
+        ("--json=./test.csv --overwrite", "`--json ./test.csv` is FILE, which would be lost"),
+        ("--json=link.csv --overwrite", "`--json link.csv` is FILE, which would be lost"),
+        (
+            "--thresholds_from=validation.parquet --json=validation.parquet --overwrite",
+            "`--json validation.parquet` is --thresholds_from, which would be lost",
+        ),
+        ("--json=mine.txt", "`--json mine.txt` exists: choose another name, or add --overwrite"),
+        ("--json=. --overwrite", "`--json .` is a folder: give the name of a file"),
+        ("--json=/", "`--json /` is a folder: give the name of a file"),
+        ("--json=", "`--json` must be the path of a file"),
+        (f"--json={'a' * 300}", "File name too long; choose a shorter name"),
+    ],
+)
+def test_the_file_of_the_numbers_never_costs_other_data(
+    options: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("link.csv").symlink_to("test.csv")
+    Path("mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    with pytest.raises(SystemExit):
+        main(["evaluate", "test.csv", "--label=y", "--score=good", *options.split()])
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert "samples" not in said.out or "too long" in sentence, "it must be said before anything is computed"
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+    if "exists" in sentence:
+        main(["evaluate", "test.csv", "--label=y", "--score=good", "--overwrite", *options.split()])
+        assert "good" in json.loads(Path("mine.txt").read_text())["scores"]
 
 
 def test_neither_lightning_nor_torchmetrics_is_imported(tmp_path: Path) -> None:

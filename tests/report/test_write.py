@@ -96,9 +96,9 @@ def test_a_folder_that_does_not_exist_is_made() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("label,score\n1,0.5\n", "at least two positives for a report, got 1 among 1 samples"),
+        ("label,score\n1,0.5\n", "must have both classes, got no negative among 1 rows"),
         ("label,score\n1,0.5\n0,0.2\n0,0.1\n", "at least two positives for a report, got 1 among 3"),
-        ("label,score\n1,0.5\n1,0.2\n", "at least two negatives for a report, got 0 among 2"),
+        ("label,score\n1,0.5\n1,0.2\n0,0.1\n", "at least two negatives for a report, got 1 among 3"),
         ("lable,score\n1,0.5\n", "Did you mean `lable`?"),
         ("label,score\n1,high\n0,0.5\n", "must hold numbers"),
         ("label,score\n1,0.5\n0,\n", "has no value in 1 of 2 rows"),

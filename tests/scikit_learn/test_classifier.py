@@ -354,6 +354,23 @@ def test_a_network_with_two_outputs_is_refused() -> None:
         quick(backbone=lambda columns: nn.Linear(columns, 2)).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("settings", [{}, {"hidden": (4,)}], ids=["linear", "hidden"])
+def test_values_that_are_too_large_are_called_that(
+    standardize: bool, kind: Any, settings: dict[str, Any]
+) -> None:
+    """They are no missing values, which scikit-learn took their overflow for."""
+    model = quick(standardize=standardize, validation_fraction=0.0, **settings)
+    for value in (1e300, -1e300, 1e308):
+        large = X.copy()
+        large[7, 3] = value
+        with pytest.raises(InputError, match="too large for float32") as refused:
+            model.fit(kind(large), Y)
+        assert f"up to {abs(value):g} in column 3 " in str(refused.value)
+
+
 def test_steps_into_the_infinite_are_refused() -> None:
     with pytest.raises(NonFiniteError, match=r"after epoch 1.*lower `learning_rate`, now 1e\+30"):
         quick(method="ce", hidden=(4,), learning_rate=1e30).fit(X, Y)
