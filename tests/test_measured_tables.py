@@ -1,0 +1,93 @@
+"""The tables of the documentation are those of the comparisons that were run: computed again from the value of every seed.
+
+A comment before a table names the comparison's ``table.csv``, kept in docs/tables, and the region: ``<!-- name.csv 0.3 -->``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+DOCS = Path(__file__).parent.parent / "docs"
+MARKED = re.compile(r"^<!-- (?P<file>\w+\.csv) (?P<region>[\d.,]+) -->\n+(?P<table>(?:\|.*\n)+)", re.MULTILINE)
+TABLES = [
+    pytest.param(found["file"], found["region"], found["table"], id=f"{page.stem}-{found['file']}-{found['region']}")
+    for page in sorted(DOCS.rglob("*.md"))
+    for found in MARKED.finditer(page.read_text(encoding="utf-8"))
+]
+
+
+class Cell(NamedTuple):
+    """What a comparison found for a method and a data set: its value, and its gain with the ends of the interval."""
+
+    value: float
+    gain: float
+    low: float
+    high: float
+
+    def shows(self, text: str) -> bool:
+        """Whether a table's entry says the same."""
+        mark = " ▲" if self.low > 0 else " ▼" if self.high < 0 else ""
+        short = f"{self.gain:+.3f}"
+        full = f"{short} [{self.low:+.3f}, {self.high:+.3f}]"
+        return text in (f"{self.value:.4f}", short + mark, full + mark)
+
+
+def cells(file: str, region: str) -> dict[tuple[str, str], Cell]:
+    """The cells by data set (with its backbone) and method."""
+    with (DOCS / "tables" / file).open(newline="", encoding="utf-8") as opened:
+        rows = [row for row in csv.DictReader(opened) if row["quantity"] == "test_pauc"]
+    max_fpr, _, min_tpr = region.partition(",")
+    of: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        if (float(row["max_fpr"]), float(row["min_tpr"])) == (float(max_fpr), float(min_tpr or 0)):
+            title = ", ".join(filter(None, (row["data"], row["backbone"])))
+            of.setdefault(title, {})[row["method"]] = row
+    found = {}
+    for title, methods in of.items():
+        values = {
+            method: np.array([float(value) for key, value in row.items() if key.startswith("seed_") and value])
+            for method, row in methods.items()
+        }
+        for method, row in methods.items():
+            gains = values[method] - values[row["baseline"]]
+            low, high = (float(row[end] or 0) for end in ("gain_low", "gain_high"))
+            if method != row["baseline"]:
+                # The parts' sizes are rounded, so their ratio is only about 0.15/0.7.
+                spread = gains.std(ddof=1) * np.sqrt(1 / len(gains) + 0.15 / 0.7)
+                half = student.ppf(0.975, len(gains) - 1) * spread
+                np.testing.assert_allclose((high - low) / 2, half, rtol=0.01, atol=1e-12)
+                np.testing.assert_allclose((high + low) / 2, gains.mean(), atol=1e-9)
+            found[title, method] = Cell(float(values[method].mean()), float(gains.mean()), low, high)
+    return found
+
+
+def entries(table: str) -> list[list[str]]:
+    return [[entry.strip() for entry in line.strip().strip("|").split("|")] for line in table.splitlines()]
+
+
+@pytest.mark.parametrize(("file", "region", "table"), TABLES)
+def test_a_table_of_the_documentation(file: str, region: str, table: str) -> None:
+    of = cells(file, region)
+    titles, methods = ({key[side] for key in of} for side in (0, 1))
+    header, _, *rows = entries(table)
+    checked = 0
+    for row in rows:
+        name = row[0].removesuffix(", its value")
+        for column, text in zip(header[1:], row[1:], strict=True):
+            wanted = of.get((name, column)) or of.get((column, name))
+            if wanted is not None:
+                assert wanted.shows(text), f"{name}, {column}: the table says {text}, the comparison {wanted}"
+                checked += 1
+    assert checked == len(titles) * len(methods)
+
+
+def test_every_measured_table_is_shown() -> None:
+    shown = {str(table.values[0]) for table in TABLES}
+    assert shown == {path.name for path in (DOCS / "tables").glob("*.csv")}
