@@ -21,7 +21,7 @@ An option of the data may be ``optional: true``, as not all data modules have it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -151,12 +151,23 @@ class Space:
             if (name := key.replace(".init_args.", ".").removeprefix("data.")) not in settings
             or (name == "positive_fraction" and settings.get("sampler") == "shuffled")  # refused together
         }
-        left = [{key: value for key, value in one.items() if key not in without} for one in self.first]
+        return self.without(without)
+
+    def without(self, keys: Collection[str]) -> Space:
+        """Leave out options, also from the settings to try first."""
+        left = [{key: value for key, value in one.items() if key not in keys} for one in self.first]
         return replace(
             self,
-            dimensions={key: d for key, d in self.dimensions.items() if key not in without},
+            dimensions={key: d for key, d in self.dimensions.items() if key not in keys},
             first=tuple(one for one in left if one),
         )
+
+    def noted(self) -> dict[str, Any]:
+        """What is recorded in the directory of a search, so that trials of different spaces are never mixed."""
+        return {
+            "search space": {key: str(dimension) for key, dimension in self.dimensions.items()},
+            "first values": [dict(settings) for settings in self.first],
+        }
 
 
 FALLBACK = Space(
