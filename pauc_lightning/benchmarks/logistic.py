@@ -189,12 +189,17 @@ def chosen_value(parts: Parts, scores: Sequence[Scores], region: Region) -> floa
     return float(value(best[1], parts.test.labels))
 
 
-def report(rows: Sequence[Row], logistic: Mapping[tuple[str, Region, int], float]) -> str:
+def report(
+    rows: Sequence[Row],
+    logistic: Mapping[tuple[str, Region, int], float],
+    test_over_train: Mapping[str, float],
+) -> str:
     """Write a table for each region: logistic regression, and how far each method is from it.
 
     Args:
         rows: The results of the comparison.
         logistic: The test values of logistic regression by data set, region and seed.
+        test_over_train: For each data set, the size of the test part over that of the training part.
     """
     texts = []
     for region in dict.fromkeys(row.region for row in rows):
@@ -210,7 +215,7 @@ def report(rows: Sequence[Row], logistic: Mapping[tuple[str, Region, int], float
                     row.values[method][seed] - other for seed, other in zip(row.seeds, own, strict=True)
                 ]
                 means[method].append(statistics.mean(differences))
-                cells.append(_cell(differences, corrected_interval(differences)))
+                cells.append(_cell(differences, corrected_interval(differences, test_over_train[row.data])))
             lines.append([_title(row, some), f"{statistics.mean(own):.4f}", *cells])
         if len(some) > 1:
             lines.append(["mean", "", *(f"{statistics.mean(means[method]):+.3f}" for method in methods)])
@@ -273,11 +278,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     linear = [row for row in found if row.backbone in {other.backbone for other in rows}]
     pairs = {(row.data, seed): row for row in rows for seed in row.seeds}
     logistic: dict[tuple[str, Region, int], float] = {}
+    test_over_train: dict[str, float] = {}
     number = len(INVERSE_PENALTIES) * len(CLASS_WEIGHTS)
     with tqdm(total=len(pairs) * number, unit="fit", leave=False) as bar:
         for (data, seed), row in pairs.items():
             bar.set_description(f"{data}, seed {seed}" if data else f"seed {seed}")
             parts = parts_of(run_of(folder, row, seed))
+            test_over_train.setdefault(data, len(parts.test.labels) / len(parts.train.labels))
             scores = []
             for one in fits(parts):
                 scores.append(one)
@@ -285,7 +292,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for other in rows:
                 if other.data == data and seed in other.seeds:
                     logistic[data, other.region, seed] = chosen_value(parts, scores, other.region)
-    text = "\n\n".join([report(rows, logistic), *_left_out(linear)])
+    text = "\n\n".join([report(rows, logistic, test_over_train), *_left_out(linear)])
     print(text)
     write_text(folder / "logistic.md", text + "\n")
     print(f"\nSaved: {folder / 'logistic.md'}")
