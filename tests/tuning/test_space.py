@@ -51,6 +51,24 @@ def test_settings_to_try_first_together_come_before_single_values(tmp_path: Path
     assert list(space.dimensions) == ["model.a", "model.d"]
 
 
+def test_mappings_can_be_merged(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "<<:\n  - {model.a: {log: [0.001, 0.1], first: [0.1]}}\n  - model.b: {linear: [0, 1]}\n"
+        "    model.c: {linear: [0, 1]}\nmodel.c: {linear: [0, 2]}\n"
+    )
+    space = read_space(path)
+    assert space.dimensions == {
+        "model.a": Range(0.001, 0.1, is_log=True),
+        "model.b": Range(0, 1),
+        "model.c": Range(0, 2),
+    }
+    assert [space.where(f"model.{name}").split()[2] for name in "abc"] == ["2,", "3,", "5,"]
+    path.write_text("<<: {model.a: {log: [0, 0.1]}}\n")
+    with pytest.raises(InputError, match=r"line 1, `model\.a`: a logarithmic range"):
+        read_space(path)
+
+
 def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_path: Path) -> None:
     path = tmp_path / "m.search.yaml"
     path.write_text(
@@ -93,6 +111,16 @@ def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_p
         ("model.omega: {linear: [0, 1, 2]}", "two numbers"),
         ("model.omega: {log: [0, 4]}", "begins above 0"),
         ("model.omega: {integer: [0.5, 4]}", "whole numbers"),
+        ("model.omega: {integer: [3, 20], first: [.inf]}", "`inf` under `first` is not among 3 to 20"),
+        ("model.omega: {integer: [3, 20], first: [.nan]}", "`nan` under `first` is not among 3 to 20"),
+        ("model.omega: {integer: [3, .nan]}", "two numbers"),
+        (f"model.omega: {{integer: [3, 1{'0' * 400}]}}", "two numbers"),
+        ("null: {linear: [0, 4]}", "model.<option>"),
+        ("true: {linear: [0, 4]}", "model.<option>"),
+        ("0x10: {linear: [0, 4]}", "model.<option>"),
+        ("data.c: {choice: [1, 2], optinal: true}", "no `optinal`. Did you mean `optional`?"),
+        ("data.c: {choice: [1, 2], fist: [1]}", "Did you mean `first`?"),
+        ("data.c: [1, 2]", "`optional: true` for an option that not all data have"),
         ("model.omega: {choice: [1]}", "at least two"),
         ("model.omega: {choice: [1, 1]}", "given twice"),
         ("model.omega: {choice: [[1], 2]}", "cannot be chosen"),
