@@ -32,6 +32,7 @@ from pauc_lightning.cli.configs import read_config
 from pauc_lightning.config_files import SEARCH_SUFFIX, config_folders
 from pauc_lightning.errors import InputError
 from pauc_lightning.nearest import nearest
+from pauc_lightning.tuning.data_options import check_is_known
 
 Value: TypeAlias = bool | int | float | str | None
 """The value of an option."""
@@ -147,20 +148,30 @@ class Space:
             return f"The search space, `{key}`"
         return f"{self.file}, line {self.lines[key]}, `{key}`"
 
-    def for_data(self, data: Mapping[str, Any]) -> Space:
-        """Leave out the optional options that have no effect on these data.
+    def left_out(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """Find the optional options that have no effect on these data, and why, in words.
 
         Args:
             data: The section ``data`` of the settings of ``pauc fit``.
+
+        Raises:
+            InputError: If no data module has one of them, or nothing else is varied.
         """
         settings = data.get("init_args") or data
-        without = {
-            key
-            for key in self.optional
-            if (name := key.replace(".init_args.", ".").removeprefix("data.")) not in settings
-            or (name == "positive_fraction" and settings.get("sampler") == "shuffled")  # refused together
-        }
-        return self.without(without)
+        found = {}
+        for key in filter(self.optional.__contains__, self.dimensions):
+            name = key.replace(".init_args.", ".").split(".")[1]
+            if name not in settings:
+                check_is_known(self.where(key), name, data)
+                found[key] = "the data have no such option"
+            elif name == "positive_fraction" and settings.get("sampler") == "shuffled":  # refused together
+                found[key] = "the batches are shuffled"
+        if len(found) == len(self.dimensions):
+            raise InputError(
+                f"{self.file} varies nothing on these data: it has only {', '.join(found)}, and "
+                f"{' and '.join(dict.fromkeys(found.values()))}. Add an option of the method."
+            )
+        return found
 
     def without(self, keys: Collection[str]) -> Space:
         """Leave out options, also from the settings to try first."""
