@@ -91,27 +91,45 @@ def read_rows(comparison: Path) -> list[Row]:
     path = comparison / "table.csv"
     if not path.is_file():
         raise InputError(f"`{comparison}` is not a finished comparison: it has no table.csv.")
-    found: dict[tuple[str, str, float, float], dict[str, dict[int, float]]] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if not {"quantity", "data", "backbone", "method", "max_fpr", "min_tpr"} <= set(
-            reader.fieldnames or ()
-        ):
-            raise InputError(
-                f"{path} is not the table of a comparison: give the directory of a `pauc compare`."
-            )
-        for row in reader:
-            if row["quantity"] == "test_pauc":
-                key = row["data"], row["backbone"], float(row["max_fpr"]), float(row["min_tpr"])
-                found.setdefault(key, {})[row["method"]] = {
-                    int(name.removeprefix("seed_")): float(value)
-                    for name, value in row.items()
-                    if name.startswith("seed_") and value
-                }
-    return [
-        Row(data, backbone, Region(max_fpr, min_tpr), of)
-        for (data, backbone, max_fpr, min_tpr), of in found.items()
-    ]
+    found: dict[tuple[str, str, Region], dict[str, dict[int, float]]] = {}
+    for line, row in _lines(path):
+        if row["quantity"] == "test_pauc":
+            try:
+                key = row["data"], row["backbone"], Region(float(row["max_fpr"]), float(row["min_tpr"]))
+                found.setdefault(key, {})[row["method"]] = _by_seed(row)
+            except (ValueError, TypeError) as error:  # TypeError: the line is too short
+                raise _damaged(f"{path}, line {line}", error) from error
+    if len({frozenset(of) for of in found.values()}) > 1:
+        raise _damaged(path, "it does not have the same methods everywhere")
+    return [Row(data, backbone, region, of) for (data, backbone, region), of in found.items()]
+
+
+def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a table with their numbers."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file, restkey="rest")
+            lines = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _damaged(path, error) from error
+    if not {"quantity", "data", "backbone", "method", "max_fpr", "min_tpr"} <= set(reader.fieldnames or ()):
+        raise InputError(f"{path} is not the table of a comparison: give the directory of a `pauc compare`.")
+    return lines
+
+
+def _damaged(where: Path | str, what: object) -> InputError:
+    return InputError(
+        f"{where} is damaged ({what}): type the command of the comparison again, which writes the table anew."
+    )
+
+
+def _by_seed(row: Mapping[str, str]) -> dict[int, float]:
+    """The value of each seed that has one."""
+    return {
+        int(name.removeprefix("seed_")): float(value)
+        for name, value in row.items()
+        if name.startswith("seed_") and value
+    }
 
 
 def run_of(comparison: Path, row: Row, seed: int) -> RunDirectory:
@@ -133,7 +151,8 @@ def is_linear(run: RunDirectory) -> bool:
 def check_data(comparison: Path) -> None:
     """Refuse data that have changed since: the methods were trained with others."""
     path = comparison / "comparison.json"
-    for name, checksum in (read_json(path) if path.is_file() else {}).get("data_files", {}).items():
+    note = read_json(path, "restore it, or compare again with another --out") if path.is_file() else {}
+    for name, checksum in note.get("data_files", {}).items():
         now = checksum_of(Path(name))
         if now is None:
             raise InputError(

@@ -201,6 +201,46 @@ def test_results_without_a_counterpart_are_left_out_and_named(
     assert "is not the table of a comparison" in refusal(tmp_path / "runs", capsys)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            ",0.2,0.0,",
+            ",,0.0,",
+            "table.csv, line 2 is damaged (could not convert string to float: ''): type the",
+        ),
+        (",0.2,0.0,", ",7,0.0,", "table.csv, line 2 is damaged"),
+        (",seed_1,", ",seed_one,", "table.csv, line 2 is damaged"),
+        (",mb,", ",other,", "does not have the same methods everywhere"),
+        (",mb,", ",\x00\udcff,", "table.csv is damaged"),
+        (",mb,0.2", ",mb", "table.csv, line 3 is damaged"),
+    ],
+)
+def test_a_damaged_table_is_named_with_its_line(
+    before: str, after: str, said: str, comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(comparison / "runs", tmp_path / "runs")
+    table = tmp_path / "runs/table.csv"
+    text = table.read_text().replace(before, after, 1)
+    table.write_bytes(text.encode(errors="surrogateescape"))
+    assert said in refusal(tmp_path / "runs", capsys)
+
+
+def test_a_table_that_ends_too_early_or_a_damaged_note_is_named(
+    comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(comparison / "runs", tmp_path / "runs")
+    table, note = tmp_path / "runs/table.csv", tmp_path / "runs/comparison.json"
+    text = table.read_text()
+    table.write_text(text[: text.index(",mb,") + len(",mb,")])
+    assert "table.csv, line 3 is damaged" in refusal(tmp_path / "runs", capsys)
+    table.write_text(text)
+    note.write_text("{")
+    said = refusal(tmp_path / "runs", capsys)
+    assert f"{note} is damaged" in said
+    assert "restore it, or compare again with another --out" in said
+
+
 def test_a_class_whose_name_ends_in_linear_scorer_is_another(comparison: Path, tmp_path: Path) -> None:
     (row, _) = read_rows(comparison / "runs")
     run = run_of(comparison / "runs", row, 0)
