@@ -195,7 +195,7 @@ class Comparison:
             on_train,
             (
                 *self._collapsed_warm_ups(),
-                *still_improving.notes(list(self.plan.methods), finished),
+                *still_improving.notes(list(self.plan.methods), finished, self.plan.tuning is not None),
                 *self._curves_left_out(len(finished) - len(curves)),
             ),
             self._test_over_train(finished),

@@ -101,3 +101,11 @@ def test_what_other_data_do_not_have_is_no_difference(tmp_path: Path) -> None:
     directory.check_space("new", space(LARGE_STEPS))
     with pytest.raises(InputError, match="another search space"):
         directory.check_space("ce", space(f"{SMALL_STEPS}{fraction}}}\n"))
+
+
+def test_who_was_tuned_and_still_improves_is_not_advised_to_be_tuned() -> None:
+    FILE.write_text("model.learning_rate: {log: [0.009, 0.011]}\n")
+    compare("--epochs", "5")
+    text = Path("x/table.md").read_text()
+    assert "Still improving when their epochs ended: ce" in text
+    assert "Trained longer (--epochs) or with more trials, they may change places." in text
