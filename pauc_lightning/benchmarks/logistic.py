@@ -110,7 +110,7 @@ def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, restkey="rest")
             lines = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise _damaged(path, error) from error
     if not {"quantity", "data", "backbone", "method", "max_fpr", "min_tpr"} <= set(reader.fieldnames or ()):
         raise InputError(f"{path} is not the table of a comparison: give the directory of a `pauc compare`.")

@@ -55,6 +55,7 @@ _SET_BY_THE_SEARCH = {
     "data.seed": "it is given by --seeds",
 }
 _LARGEST = sys.float_info.max
+"""Infinite numbers, and integers that are no floats, are larger."""
 _DIGITS = 3
 """Significant digits of a proposed number: more cannot be told apart, and fewer can be read."""
 
