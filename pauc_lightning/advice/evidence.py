@@ -77,11 +77,11 @@ class Evidence:
         return _differences(of.test, self.baseline.test)
 
     def interval(self, of: MethodEvidence) -> Interval | None:
-        """The interval of the mean gain in partial AUC; None for a single split."""
+        """The interval of the mean gain in partial AUC; None for a single split or equal gains."""
         return corrected_interval(self.gains(of), self.test_over_train)
 
     def tpr_interval(self, of: MethodEvidence) -> Interval | None:
-        """The interval of the mean gain in true-positive rate; None for a single split."""
+        """The interval of the mean gain in true-positive rate; None for a single split or equal gains."""
         return corrected_interval(_differences(of.tpr, self.baseline.tpr), self.test_over_train)
 
 

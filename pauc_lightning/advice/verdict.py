@@ -40,6 +40,12 @@ def _by_the_interval(evidence: Evidence) -> Verdict:
     interval = evidence.interval(chosen)
     gain = statistics.mean(evidence.gains(chosen))
     what = evidence.region.title
+    if interval is None and evidence.n_splits > 1:
+        return Verdict(
+            "too_little",
+            f"No advice: {chosen.method} gains {gain:+.4f} in {what} on each of the {evidence.n_splits} splits; with "
+            "equal gains it is unknown how far others would differ. Test parts with more positives would tell.",
+        )
     if interval is None:
         return Verdict(
             "too_little",

@@ -91,27 +91,45 @@ def read_rows(comparison: Path) -> list[Row]:
     path = comparison / "table.csv"
     if not path.is_file():
         raise InputError(f"`{comparison}` is not a finished comparison: it has no table.csv.")
-    found: dict[tuple[str, str, float, float], dict[str, dict[int, float]]] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if not {"quantity", "data", "backbone", "method", "max_fpr", "min_tpr"} <= set(
-            reader.fieldnames or ()
-        ):
-            raise InputError(
-                f"{path} is not the table of a comparison: give the directory of a `pauc compare`."
-            )
-        for row in reader:
-            if row["quantity"] == "test_pauc":
-                key = row["data"], row["backbone"], float(row["max_fpr"]), float(row["min_tpr"])
-                found.setdefault(key, {})[row["method"]] = {
-                    int(name.removeprefix("seed_")): float(value)
-                    for name, value in row.items()
-                    if name.startswith("seed_") and value
-                }
-    return [
-        Row(data, backbone, Region(max_fpr, min_tpr), of)
-        for (data, backbone, max_fpr, min_tpr), of in found.items()
-    ]
+    found: dict[tuple[str, str, Region], dict[str, dict[int, float]]] = {}
+    for line, row in _lines(path):
+        if row["quantity"] == "test_pauc":
+            try:
+                key = row["data"], row["backbone"], Region(float(row["max_fpr"]), float(row["min_tpr"]))
+                found.setdefault(key, {})[row["method"]] = _by_seed(row)
+            except (ValueError, TypeError) as error:  # TypeError: the line is too short
+                raise _damaged(f"{path}, line {line}", error) from error
+    if len({frozenset(of) for of in found.values()}) > 1:
+        raise _damaged(path, "it does not have the same methods everywhere")
+    return [Row(data, backbone, region, of) for (data, backbone, region), of in found.items()]
+
+
+def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a table with their numbers."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file, restkey="rest")
+            lines = [(reader.line_num, row) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _damaged(path, error) from error
+    if not {"quantity", "data", "backbone", "method", "max_fpr", "min_tpr"} <= set(reader.fieldnames or ()):
+        raise InputError(f"{path} is not the table of a comparison: give the directory of a `pauc compare`.")
+    return lines
+
+
+def _damaged(where: Path | str, what: object) -> InputError:
+    return InputError(
+        f"{where} is damaged ({what}): type the command of the comparison again, which writes the table anew."
+    )
+
+
+def _by_seed(row: Mapping[str, str]) -> dict[int, float]:
+    """The value of each seed that has one."""
+    return {
+        int(name.removeprefix("seed_")): float(value)
+        for name, value in row.items()
+        if name.startswith("seed_") and value
+    }
 
 
 def run_of(comparison: Path, row: Row, seed: int) -> RunDirectory:
@@ -133,7 +151,8 @@ def is_linear(run: RunDirectory) -> bool:
 def check_data(comparison: Path) -> None:
     """Refuse data that have changed since: the methods were trained with others."""
     path = comparison / "comparison.json"
-    for name, checksum in (read_json(path) if path.is_file() else {}).get("data_files", {}).items():
+    note = read_json(path, "restore it, or compare again with another --out") if path.is_file() else {}
+    for name, checksum in note.get("data_files", {}).items():
         now = checksum_of(Path(name))
         if now is None:
             raise InputError(
@@ -189,12 +208,17 @@ def chosen_value(parts: Parts, scores: Sequence[Scores], region: Region) -> floa
     return float(value(best[1], parts.test.labels))
 
 
-def report(rows: Sequence[Row], logistic: Mapping[tuple[str, Region, int], float]) -> str:
+def report(
+    rows: Sequence[Row],
+    logistic: Mapping[tuple[str, Region, int], float],
+    test_over_train: Mapping[str, float],
+) -> str:
     """Write a table for each region: logistic regression, and how far each method is from it.
 
     Args:
         rows: The results of the comparison.
         logistic: The test values of logistic regression by data set, region and seed.
+        test_over_train: For each data set, the size of the test part over that of the training part.
     """
     texts = []
     for region in dict.fromkeys(row.region for row in rows):
@@ -210,7 +234,7 @@ def report(rows: Sequence[Row], logistic: Mapping[tuple[str, Region, int], float
                     row.values[method][seed] - other for seed, other in zip(row.seeds, own, strict=True)
                 ]
                 means[method].append(statistics.mean(differences))
-                cells.append(_cell(differences, corrected_interval(differences)))
+                cells.append(_cell(differences, corrected_interval(differences, test_over_train[row.data])))
             lines.append([_title(row, some), f"{statistics.mean(own):.4f}", *cells])
         if len(some) > 1:
             lines.append(["mean", "", *(f"{statistics.mean(means[method]):+.3f}" for method in methods)])
@@ -273,11 +297,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     linear = [row for row in found if row.backbone in {other.backbone for other in rows}]
     pairs = {(row.data, seed): row for row in rows for seed in row.seeds}
     logistic: dict[tuple[str, Region, int], float] = {}
+    test_over_train: dict[str, float] = {}
     number = len(INVERSE_PENALTIES) * len(CLASS_WEIGHTS)
     with tqdm(total=len(pairs) * number, unit="fit", leave=False) as bar:
         for (data, seed), row in pairs.items():
             bar.set_description(f"{data}, seed {seed}" if data else f"seed {seed}")
             parts = parts_of(run_of(folder, row, seed))
+            test_over_train.setdefault(data, len(parts.test.labels) / len(parts.train.labels))
             scores = []
             for one in fits(parts):
                 scores.append(one)
@@ -285,7 +311,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for other in rows:
                 if other.data == data and seed in other.seeds:
                     logistic[data, other.region, seed] = chosen_value(parts, scores, other.region)
-    text = "\n\n".join([report(rows, logistic), *_left_out(linear)])
+    text = "\n\n".join([report(rows, logistic, test_over_train), *_left_out(linear)])
     print(text)
     write_text(folder / "logistic.md", text + "\n")
     print(f"\nSaved: {folder / 'logistic.md'}")

@@ -27,7 +27,7 @@ from pauc_lightning.experiments.request import n_cores
 from pauc_lightning.experiments.table import Published
 from pauc_lightning.experiments.training import Training
 from pauc_lightning.experiments.training_part import on_training_part
-from pauc_lightning.experiments.tuned import Options, searches, tuned_options, warm_ups_of
+from pauc_lightning.experiments.tuned import Options, check_spaces, searches, tuned_options, warm_ups_of
 from pauc_lightning.experiments.wandb_table import ComparisonInWandb, read_rows
 
 
@@ -98,7 +98,10 @@ class Comparison:
 
             check_installed()  # before the warm-ups, which may take hours
         self.directory.check(self.plan)
-        config = check_options(self.plan, self.directory.missing(self.plan), self._run_pauc)
+        missing = self.directory.missing(self.plan)
+        if self.plan.tuning is not None and missing:  # a finished comparison is shown as it is
+            check_spaces(self.plan)
+        config = check_options(self.plan, missing, self._run_pauc)
         self._wandb = ComparisonInWandb.of(config, self.plan.out)
         with self.directory.held():
             yield
@@ -192,7 +195,7 @@ class Comparison:
             on_train,
             (
                 *self._collapsed_warm_ups(),
-                *still_improving.notes(list(self.plan.methods), finished),
+                *still_improving.notes(list(self.plan.methods), finished, self.plan.tuning is not None),
                 *self._curves_left_out(len(finished) - len(curves)),
             ),
             self._test_over_train(finished),

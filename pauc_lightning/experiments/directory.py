@@ -25,7 +25,7 @@ _RESULTS = "test_metrics.json"
 _FINISHED, _STARTED = "finished.json", "started.json"
 _LAST = Path("checkpoints/last.ckpt")
 _COMMON = "common.yaml"
-_TASKS = ("", "*/", "*/*/")
+TASKS = ("", "*/", "*/*/")
 """Cells lie directly in the directory, or below a data set or backbone, or below both."""
 _RUN = re.compile(r"(.+)-(?:auc|[ot]pauc_.+)-seed\d+")
 
@@ -97,7 +97,7 @@ class ComparisonDirectory:
 
     def _finished_cells(self) -> Iterator[Path]:
         """Yield the directories of all finished cells, below that of the comparison."""
-        for tasks in _TASKS:
+        for tasks in TASKS:
             for pattern, levels in (
                 (f"{tasks}*/version_*/{_RESULTS}", 1),
                 (f"{tasks}warmup-*/{_FINISHED}", 0),

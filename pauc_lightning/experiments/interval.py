@@ -12,6 +12,8 @@ from scipy.special import stdtrit
 LEVEL = 0.95
 TEST_OVER_TRAIN = 0.15 / 0.7
 """The ratio of the parts' sizes, for data that do not say it."""
+_EQUAL = 1e-6
+"""Differences of values that were rounded to single precision may be equal although their last digits differ."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ def corrected_interval(
         level: The probability that the interval covers.
 
     Returns:
-        The interval; None for fewer than two differences, whose variance is unknown.
+        The interval; None if the variance is unknown, with fewer than two differences or with equal ones: the same gain
+        on every split is chance (few positives), and an interval without width would count it as proof. Differences
+        that are all zero do have an interval without width, because both are the same model.
 
     Example:
         >>> interval = corrected_interval([0.01, 0.03, 0.02], test_over_train=0.2)
@@ -53,7 +57,7 @@ def corrected_interval(
         '-0.0114 0.0514'
     """
     count = len(differences)
-    if count < 2:
+    if count < 2 or (max(differences) - min(differences) <= _EQUAL < max(map(abs, differences))):
         return None
     mean = statistics.mean(differences)
     spread = math.sqrt((1 / count + test_over_train) * statistics.variance(differences))

@@ -108,14 +108,19 @@ def common_settings(plan: Plan) -> str:
     return text
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read an object from a file of the comparison."""
+def read_json(path: Path, remedy: str = "give another --out") -> dict[str, Any]:
+    """Read an object from a file of the comparison.
+
+    Args:
+        path: The file.
+        remedy: What the message proposes if it cannot be read.
+    """
     try:
         content = json.loads(path.read_text())
         if not isinstance(content, dict):
             raise ValueError("not an object")
     except (ValueError, OSError) as error:
-        raise InputError(f"{path} is damaged or cannot be read ({error}): give another --out.") from error
+        raise InputError(f"{path} is damaged or cannot be read ({error}): {remedy}.") from error
     return content
 
 

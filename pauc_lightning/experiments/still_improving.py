@@ -48,12 +48,13 @@ def _number(text: str | None) -> float:
         return math.nan
 
 
-def notes(methods: Sequence[str], folders: Mapping[Run, Path]) -> Iterator[str]:
+def notes(methods: Sequence[str], folders: Mapping[Run, Path], is_tuned: bool = False) -> Iterator[str]:
     """Name the methods that still improved, on average over their runs, when their epochs ended.
 
     Args:
         methods: The methods in order.
         folders: The directories of the finished runs.
+        is_tuned: Whether their settings were searched.
     """
     said = []
     for method in methods:
@@ -65,7 +66,12 @@ def notes(methods: Sequence[str], folders: Mapping[Run, Path]) -> Iterator[str]:
         if gains and (mean := statistics.mean(gains)) > _NOTICEABLE:
             said.append(f"{method} by {mean:.3f}")
     if said:
+        remedy = (
+            "Trained longer (--epochs) or with more trials"
+            if is_tuned
+            else "Trained longer (--epochs), with larger steps or tuned (--tuned)"
+        )
         yield (
             f"Still improving when their epochs ended: {', '.join(said)} on the validation part in the second half of "
-            "the epochs. Trained longer (--epochs), with larger steps or tuned (--tuned), they may change places."
+            f"the epochs. {remedy}, they may change places."
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pauc_lightning.experiments.interval import LEVEL
-from pauc_lightning.experiments.table import AHEAD, BEHIND, Table, values_of
+from pauc_lightning.experiments.table import AHEAD, BEHIND, COLLAPSED, FAILED, Table, values_of
 from pauc_lightning.region import Region
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ _ENOUGH = 4
 """Pairs from which a rank correlation is worth printing."""
 _FEW = 5
 """Methods besides the baseline that fit beside each other with their intervals."""
+_SIGNS = {
+    COLLAPSED: f"{COLLAPSED} A run collapsed in training; the table of each says which.",
+    FAILED: f"{FAILED} A run failed and has no value; the table of each says why.",
+}
 
 
 def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str:
@@ -34,13 +38,17 @@ def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str
     """
     of_region = _of_region if len(tables[0].methods) - 1 <= _FEW else _by_method
     texts = [of_region(tables, gaps, region) for region in tables[0].regions]
-    return "\n\n".join([*texts, " ".join(_note(tables, gaps))])
+    signs = [text for sign, text in _SIGNS.items() if any(sign in of_one for of_one in texts)]
+    return "\n\n".join([*texts, " ".join([*_note(tables, gaps), *signs])])
 
 
 def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
     baseline = tables[0].baseline
     marks = f"{AHEAD} ahead, {BEHIND} behind: the interval excludes zero"
-    yield f"Gains over {baseline} with their {LEVEL:.0%} intervals, as in the tables of each; {marks}."
+    if len(tables[0].methods) - 1 <= _FEW:
+        yield f"Gains over {baseline} with their {LEVEL:.0%} intervals, as in the tables of each; {marks}."
+    else:
+        yield f"Gains over {baseline}; their {LEVEL:.0%} intervals are in the tables of each; {marks}."
     number = sum(
         table.interval(method, region) is not None
         for table in tables
@@ -67,10 +75,9 @@ def _of_region(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -
     found = _predictors(tables, gaps, region)
     rows = [["data", baseline, *found, *others]]
     for number, table in enumerate(tables):
-        value = table.result(baseline, region).split(" ±")[0] or "not run"
         before = [_signed(values[number]) for values in found.values()]
         gains = [table.gain_text(method, region, digits=3) for method in others]
-        rows.append([table.task.title, value, *before, *gains])
+        rows.append([table.task.title, _value(table, region), *before, *gains])
     blank = [""] * len(found)
     for title, some in [*_of_backbones(tables), ("mean", list(tables))]:
         means = [_signed(_mean_gain(some, method, region)) for method in others]
@@ -92,7 +99,7 @@ def _by_method(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -
         if len(set(names)) < len(names):  # one data set with several backbones
             names = [table.task.backbone for table in some]
         rows = [["gain", *names, "mean", ""]]
-        values = [table.result(baseline, region).split(" ±")[0] or "not run" for table in some]
+        values = [_value(table, region) for table in some]
         rows.append([f"{baseline}, its value", *values, _mean_value(some, baseline, region), ""])
         for name, all_of in found.items():
             shown = [_signed(one) for table, one in zip(tables, all_of, strict=True) if table in some]
@@ -105,6 +112,13 @@ def _by_method(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -
         heading = region.title + (f", {title.removeprefix('mean, ')}" if title else "")
         texts.append(_markdown(f"{heading}:", rows))
     return "\n\n".join(texts)
+
+
+def _value(table: Table, region: Region) -> str:
+    """The baseline's mean, with the signs of collapsed and failed runs but without the deviation."""
+    mean, _, rest = table.result(table.baseline, region).partition(" ±")
+    signs = "".join(sign for sign in _SIGNS if sign in rest)
+    return f"{mean} {signs}".strip() or "not run"
 
 
 def _of_backbones(tables: Sequence[Table]) -> list[tuple[str, list[Table]]]:
@@ -143,7 +157,10 @@ def _predictors(
 
 
 def _headroom(tables: Sequence[Table], table: Table, region: Region) -> float | None:
-    """How far the best backbone on the same data is ahead of the table's, both with the baseline."""
+    """How far the best backbone on the same data is ahead of the table's, both with the baseline.
+
+    None if no other backbone has a value, as then nothing was compared.
+    """
     all_of = {
         other.task.backbone: statistics.mean(values)
         for other in tables
@@ -151,7 +168,7 @@ def _headroom(tables: Sequence[Table], table: Table, region: Region) -> float | 
         and (values := values_of(other.outcomes(other.baseline, region)))
     }
     own = all_of.get(table.task.backbone)
-    return None if own is None else max(all_of.values()) - own
+    return None if own is None or len(all_of) == 1 else max(all_of.values()) - own
 
 
 def _row(entries: Sequence[str]) -> str:

@@ -111,7 +111,10 @@ class Table:
         return [value - other for value, other in pairs if value is not None and other is not None]
 
     def interval(self, method: str, region: Region) -> Interval | None:
-        """The interval of the mean gain; None for the baseline, and for a single seed without its test scores."""
+        """The interval of the mean gain; None if it is unknown.
+
+        It is for the baseline, for gains that are equal on all seeds, and for a single seed without its test scores.
+        """
         gains = self.gains(method, region)
         if len(self.seeds) > 1 or not gains:
             return corrected_interval(gains, self.test_over_train)
@@ -154,6 +157,11 @@ class Table:
             lines.append(f"{said}: the interval excludes zero.")
         elif len(self.methods) > 1 and self.best != "neither":
             lines.append(f"No interval excludes zero: no method is ahead of {self.baseline} or behind it.")
+        cells = [(method, region) for method in self.methods for region in self.regions]
+        if any(len(self.gains(*cell)) > 1 and self.interval(*cell) is None for cell in cells):
+            lines.append(
+                "A gain without brackets is equal on all seeds: how far others would differ is unknown."
+            )
         return lines
 
     def _what_cells_hold(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pauc_lightning.experiments.cells import Cell, Run, Task, WarmUp
 from pauc_lightning.experiments.commands import shared_configs
-from pauc_lightning.experiments.directory import ComparisonDirectory
+from pauc_lightning.experiments.directory import TASKS, ComparisonDirectory
 from pauc_lightning.experiments.executors import Executor
 from pauc_lightning.experiments.plan import Plan, Tuning
 from pauc_lightning.region import Region
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Options = Mapping[Run, tuple[str, ...]]
 """The options that were found for each run."""
+_FOLDER = "tuning-"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Search:
     @property
     def folder(self) -> Path:
         """The directory of the search, below that of the comparison."""
-        return self.task.folder / f"tuning-{self.region.name}-seed{self.seed}"
+        return self.task.folder / f"{_FOLDER}{self.region.name}-seed{self.seed}"
 
     @property
     def title(self) -> str:
@@ -55,6 +56,25 @@ def searches(missing: Sequence[Cell]) -> list[Search]:
     """The searches that the missing runs wait for."""
     runs = (cell for cell in missing if isinstance(cell, Run))
     return list(dict.fromkeys(Search(run.task, run.region, run.seed) for run in runs))
+
+
+def check_spaces(plan: Plan) -> None:
+    """Reject search files that have changed since an earlier search of the comparison.
+
+    Its means are over runs of all seeds, so all of them must have been searched in the same space, as must the methods
+    of all regions and tasks.
+
+    Raises:
+        InputError: If a method has trials with another space.
+    """
+    from pauc_lightning.tuning.directory import TuningDirectory
+    from pauc_lightning.tuning.space import space_of
+
+    folders = [path for tasks in TASKS for path in sorted(plan.out.glob(f"{tasks}{_FOLDER}*/"))]
+    for label, method in plan.methods.items():
+        space = space_of(label, tuple(map(Path, method.configs)))
+        for folder in folders:
+            TuningDirectory(folder).check_space(label, space)
 
 
 def tuned_options(
@@ -83,6 +103,7 @@ def tuned_options(
     found: dict[Run, tuple[str, ...]] = {}
     failures: dict[Cell, str] = {}
     for number, search in enumerate(todo, start=1):
+        check_spaces(plan)  # again: a file may have been edited since
         print(f"Tuning {number} of {len(todo)}: {search.title}", flush=True)
         start = directory.warm_up_checkpoint(WarmUp(search.seed, search.task))
         with watch() as watcher:

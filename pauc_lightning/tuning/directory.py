@@ -100,6 +100,27 @@ class TuningDirectory:
             methods[method] = settings
         write_text(self._note, json.dumps({**now, "methods": methods}, indent=2) + "\n")
 
+    def check_space(self, method: str, space: Space) -> None:
+        """Reject a search space other than that of the trials of a method, for searches that are compared with these.
+
+        Args:
+            method: The method.
+            space: Its space. Optional options count only where the trials have them, as other data may not.
+
+        Raises:
+            InputError: If there are trials of the method with another space.
+        """
+        if not self._note.is_file() or Trial.read(self.trial_folder(method, 0)) is None:
+            return
+        earlier = _read_json(self._note).get("methods", {}).get(method, {})
+        now = space.without(space.optional - set(earlier.get("search space", ()))).noted()
+        what = next((key for key in now if now[key] != earlier.get(key, now[key])), None)
+        if what is not None:
+            raise InputError(
+                f"{self.path} holds trials of {method} with another {what}, and what was searched in different ways "
+                f"cannot be compared. Give another --out, or undo the change (the old one is in {self._note})."
+            )
+
     def _has_results(self) -> bool:
         return any(
             True
@@ -220,8 +241,7 @@ def _data_files(request: TuneRequest) -> dict[str, str]:
 def _method_settings(request: TuneRequest, method: str, space: Space) -> dict[str, Any]:
     return {
         "config": {str(path): _text(path) for path in request.configs_of(method)},
-        "search space": {key: str(dimension) for key, dimension in space.dimensions.items()},
-        "first values": [dict(settings) for settings in space.first],
+        **space.noted(),
         "set of options": list(request.method_options.get(method, ())),
     }
 

@@ -25,6 +25,10 @@ class LineWatcher(Watcher):
 
     _search: Search | None = None
 
+    def notes(self, text: str) -> None:
+        """Print it."""
+        print(text, flush=True)
+
     def begins(self, search: Search) -> None:
         """Say how many trials were finished before."""
         self._search = search
@@ -74,6 +78,10 @@ class LiveWatcher(Watcher):
             yield
         finally:
             self._live.stop()
+
+    def notes(self, text: str) -> None:
+        """Print it above the table."""
+        self._live.console.print(Text(text))
 
     def begins(self, search: Search) -> None:
         """Draw the table from now on."""

@@ -20,8 +20,8 @@ An option of the data may be ``optional: true``, as not all data modules have it
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,12 +32,18 @@ from pauc_lightning.cli.configs import read_config
 from pauc_lightning.config_files import SEARCH_SUFFIX, config_folders
 from pauc_lightning.errors import InputError
 from pauc_lightning.nearest import nearest
+from pauc_lightning.tuning.data_options import check_is_known
 
 Value: TypeAlias = bool | int | float | str | None
 """The value of an option."""
 
-_FORMS = "{log: [low, high]}, {linear: [low, high]}, {integer: [low, high]} or {choice: [a, b, ...]}"
+_FORMS = (
+    "{log: [low, high]}, {linear: [low, high]}, {integer: [low, high]} or {choice: [a, b, ...]}, with "
+    "`first: [a, ...]` for values to try first and `optional: true` for an option that not all data have"
+)
 _FIRST, _OPTIONAL = "first", "optional"
+_KINDS = ("log", "linear", "integer", "choice")
+_AS_TYPED = "write the option as on the command line, model.<option> or data.<option>."
 _SET_BY_THE_SEARCH = {
     "model.class_path": "it is the method",
     "model.backbone": "all methods share the backbone; vary an option of it, such as model.backbone.dropout",
@@ -48,6 +54,8 @@ _SET_BY_THE_SEARCH = {
     "data.class_path": "all trials have the same data",
     "data.seed": "it is given by --seeds",
 }
+_LARGEST = sys.float_info.max
+"""Infinite numbers, and integers that are no floats, are larger."""
 _DIGITS = 3
 """Significant digits of a proposed number: more cannot be told apart, and fewer can be read."""
 
@@ -70,10 +78,13 @@ class Range:
 
     def __contains__(self, value: object) -> bool:
         """Whether the value lies in the range."""
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or (self.is_integer and value != int(value)):  # type: ignore[call-overload]
+        if (
+            not isinstance(value, (int, float))
+            or isinstance(value, bool)
+            or not self.low <= value <= self.high
+        ):
             return False
-        return self.low <= value <= self.high  # type: ignore[operator]
+        return not self.is_integer or value == int(value)
 
     def rounded(self, value: float) -> float | int:
         """Round to a few digits, but not out of the range.
@@ -138,25 +149,46 @@ class Space:
             return f"The search space, `{key}`"
         return f"{self.file}, line {self.lines[key]}, `{key}`"
 
-    def for_data(self, data: Mapping[str, Any]) -> Space:
-        """Leave out the optional options that have no effect on these data.
+    def left_out(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """Find the optional options that have no effect on these data, and why, in words.
 
         Args:
             data: The section ``data`` of the settings of ``pauc fit``.
+
+        Raises:
+            InputError: If no data module has one of them, or nothing else is varied.
         """
         settings = data.get("init_args") or data
-        without = {
-            key
-            for key in self.optional
-            if (name := key.replace(".init_args.", ".").removeprefix("data.")) not in settings
-            or (name == "positive_fraction" and settings.get("sampler") == "shuffled")  # refused together
-        }
-        left = [{key: value for key, value in one.items() if key not in without} for one in self.first]
+        found = {}
+        for key in filter(self.optional.__contains__, self.dimensions):
+            name = key.replace(".init_args.", ".").split(".")[1]
+            if name not in settings:
+                check_is_known(self.where(key), name, data)
+                found[key] = "the data have no such option"
+            elif name == "positive_fraction" and settings.get("sampler") == "shuffled":  # refused together
+                found[key] = "the batches are shuffled"
+        if len(found) == len(self.dimensions):
+            raise InputError(
+                f"{self.file} varies nothing on these data: it has only {', '.join(found)}, and "
+                f"{' and '.join(dict.fromkeys(found.values()))}. Add an option of the method."
+            )
+        return found
+
+    def without(self, keys: Collection[str]) -> Space:
+        """Leave out options, also from the settings to try first."""
+        left = [{key: value for key, value in one.items() if key not in keys} for one in self.first]
         return replace(
             self,
-            dimensions={key: d for key, d in self.dimensions.items() if key not in without},
+            dimensions={key: d for key, d in self.dimensions.items() if key not in keys},
             first=tuple(one for one in left if one),
         )
+
+    def noted(self) -> dict[str, Any]:
+        """What is recorded in the directory of a search, so that trials of different spaces are never mixed."""
+        return {
+            "search space": {key: str(dimension) for key, dimension in self.dimensions.items()},
+            "first values": [dict(settings) for settings in self.first],
+        }
 
 
 FALLBACK = Space(
@@ -195,27 +227,32 @@ def read_space(path: Path) -> Space:
     content = read_config(path, quoted=f"`{path}`")
     if not content:
         raise InputError(f"{path} varies nothing: write lines such as `model.weight_decay: {_example()}`.")
-    node = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
-    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
-    together, where = content.pop(_FIRST, []), f"{path}, line {lines.get(_FIRST)}, `{_FIRST}`"
-    dimensions = {
-        str(key): _dimension(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
-        for key, form in content.items()
-    }
+    lines = _lines(path)
+    where = {key: f"{path}, line {line}, `{key}`" for key, line in lines.items()}
+    together = content.pop(_FIRST, [])
+    dimensions = {key: _dimension(where[key], key, form) for key, form in content.items()}
     if not dimensions:
         raise InputError(f"{path} varies nothing: write lines such as `model.weight_decay: {_example()}`.")
     alone = tuple(
-        {str(key): value}
-        for key, form in content.items()
-        for value in _first(f"{path}, line {lines[str(key)]}, `{key}`", form, dimensions[str(key)])
+        {key: value} for key, form in content.items() for value in _first(where[key], form, dimensions[key])
     )
-    optional = frozenset(
-        str(key)
-        for key, form in content.items()
-        if _is_optional(f"{path}, line {lines[str(key)]}, `{key}`", str(key), form)
-    )
-    first = (*_first_together(where, together, dimensions), *alone)
+    optional = frozenset(key for key, form in content.items() if _is_optional(where[key], key, form))
+    first = (*_first_together(where.get(_FIRST, ""), together, dimensions), *alone)
     return Space(dimensions, path, lines, first, optional)
+
+
+def _lines(path: Path) -> dict[str, int]:
+    """The line of each key, those of merged mappings included."""
+    loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+    try:
+        node = loader.get_single_node()
+        loader.flatten_mapping(node)
+    finally:
+        loader.dispose()
+    for key, _ in node.value:
+        if key.tag != "tag:yaml.org,2002:str":  # null, true, a number
+            raise InputError(f"{path}, line {key.start_mark.line + 1}, `{key.value}`: {_AS_TYPED}")
+    return {key.value: key.start_mark.line + 1 for key, _ in node.value}
 
 
 def _example() -> str:
@@ -224,18 +261,18 @@ def _example() -> str:
 
 def _dimension(where: str, key: str, form: Any) -> Dimension:
     if key.partition(".")[0] not in ("model", "data") or "." not in key:
-        raise InputError(
-            f"{where}: write the option as on the command line, model.<option> or data.<option>."
-        )
+        raise InputError(f"{where}: {_AS_TYPED}")
     short = key.replace(".init_args.", ".")
     if short in _SET_BY_THE_SEARCH:
         raise InputError(f"{where} cannot be searched: {_SET_BY_THE_SEARCH[short]}. Delete the line.")
     kinds = [kind for kind in form if kind not in (_FIRST, _OPTIONAL)] if isinstance(form, dict) else []
+    unknown = next((kind for kind in kinds if kind not in _KINDS), None)
+    if unknown is not None:
+        guess = nearest(str(unknown), (*_KINDS, _FIRST, _OPTIONAL))
+        raise InputError(f"{where}: there is no `{unknown}`.{guess} Write {_FORMS}.")
     if len(kinds) != 1:
         raise InputError(f"{where}: write {_FORMS}, not `{form}`.")
     kind, values = kinds[0], form[kinds[0]]
-    if kind not in ("log", "linear", "integer", "choice"):
-        raise InputError(f"{where}: there is no `{kind}`; write {_FORMS}.")
     if not isinstance(values, list) or len(values) < 2:
         raise InputError(f"{where}: `{kind}` needs a list of at least two values, not `{values}`.")
     return _choice(where, values) if kind == "choice" else _range(where, kind, values)
@@ -295,7 +332,7 @@ def _choice(where: str, values: list[Any]) -> Choice:
 def _range(where: str, kind: str, values: list[Any]) -> Range:
     ends = [_number_if_it_is_one(value) for value in values]
     are_numbers = all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in ends)
-    if len(ends) != 2 or not are_numbers or not all(map(math.isfinite, ends)):
+    if len(ends) != 2 or not are_numbers or not all(abs(end) <= _LARGEST for end in ends):
         raise InputError(f"{where}: `{kind}` needs two numbers, the lowest and the highest, not `{values}`.")
     low, high = ends
     if low >= high:

@@ -83,6 +83,9 @@ class Lane:
 class Watcher:
     """Is told how a search goes on; the base class shows nothing."""
 
+    def notes(self, text: str) -> None:
+        """Something is to be said before the trials begin."""
+
     def begins(self, search: Search) -> None:
         """The trials begin."""
 
@@ -167,12 +170,18 @@ class Search:
         check_installed()
         request = self.request
         spaces, defaults = {}, {}
+        left_out: dict[tuple[str, str], list[str]] = {}
         for method in request.methods:
             space, config = space_of(method, request.configs_of(method)), self._config(method)
-            spaces[method] = space = space.for_data(config["data"])
+            reasons = space.left_out(config["data"])
+            for option in reasons.items():
+                left_out.setdefault(option, []).append(method)
+            spaces[method] = space = space.without(reasons)
             defaults[method] = {key: _lookup(config, key, space, method) for key in space.dimensions}
         with self.directory.held():
             self.directory.check_and_note(request, spaces)
+            for (key, reason), methods in left_out.items():
+                self._watcher.notes(f"Not varied: {key} of {', '.join(methods)}, because {reason}.")
             warm_ups = self._warm_up()
             self.lanes = [
                 Lane(method, spaces[method], defaults[method], self.directory.trials(method))

@@ -52,6 +52,13 @@ def test_no_gain_and_a_wide_gap_asks_for_data() -> None:
     )
 
 
+def test_equal_gains_on_all_splits_are_no_advice() -> None:
+    found = verdict(evidence(method("ce", [0.6, 0.7, 0.8]), method("upauci", [0.7, 0.8, 0.9])))
+    assert found.kind == "too_little"
+    assert "upauci gains +0.1000 in OPAUC (FPR ≤ 0.05) on each of the 3 splits" in found.sentence
+    assert "single split" not in found.sentence
+
+
 def test_a_gain_counts_even_where_cross_entropy_overfits() -> None:
     ce = method("ce", [0.6, 0.6, 0.6], train=0.95, validation=0.6)
     assert verdict(evidence(ce, method("upauci", [0.69, 0.70, 0.71]))).kind == "corner"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -102,9 +103,40 @@ def test_the_command_prints_the_difference_to_it(
 def test_a_constant_difference_is_ahead(comparison: Path) -> None:
     (row, _) = read_rows(comparison / "runs")
     values = {("", row.region, seed): row.values["ce"][seed] - 0.1 - 0.001 * seed for seed in (0, 1)}
-    text = report([row], values)
+    text = report([row], values, {"": 0.25})
     assert "+0.100 [" in text or "+0.101 [" in text
     assert "] ▲ |" in text
+
+
+def test_a_large_test_part_widens_the_intervals(
+    comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """200 rows to train on and 800 to test. For two seeds, Student's quantile is tan(0.475 π)."""
+    table, split = comparison / "table.csv", tmp_path / "split.json"
+    data = TabularLT(str(table), label="label")
+    data.setup("fit")
+    data.export_split(str(split))
+    content = json.loads(split.read_text())
+    parts = np.split(np.random.default_rng(0).permutation(1200), [200, 400])
+    rows = {name: sorted(part.tolist()) for name, part in zip(("train", "val", "test"), parts, strict=True)}
+    split.write_text(json.dumps({**content, **rows}))
+    main(
+        [
+            *("compare", "-c", "tabular", f"--data.path={table}", "--data.label=label"),
+            *(f"--data.split_file={split}", "--model.backbone=LinearScorer", "--methods", "ce"),
+            *("--seeds", "0", "1", "--warmup_epochs", "0", "--epochs", "1", "--out", str(tmp_path / "runs")),
+        ]
+    )
+    capsys.readouterr()
+    main(["benchmark", "logistic", str(tmp_path / "runs")])
+    (row,) = read_rows(tmp_path / "runs")
+    logistic = parts_of(run_of(tmp_path / "runs", row, 0))
+    assert [len(part.labels) for part in (logistic.train, logistic.test)] == [200, 800]
+    other = chosen_value(logistic, list(fits(logistic)), row.region)
+    one, two = (row.values["ce"][seed] - other for seed in (0, 1))
+    half = np.tan(0.475 * np.pi) * np.sqrt((1 / 2 + 800 / 200) * (one - two) ** 2 / 2)
+    mean = (one + two) / 2
+    assert f" | {mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]" in capsys.readouterr().out
 
 
 def test_a_directory_that_is_no_comparison_or_has_no_linear_scorer_is_refused(
@@ -169,6 +201,46 @@ def test_results_without_a_counterpart_are_left_out_and_named(
     assert "is not the table of a comparison" in refusal(tmp_path / "runs", capsys)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            ",0.2,0.0,",
+            ",,0.0,",
+            "table.csv, line 2 is damaged (could not convert string to float: ''): type the",
+        ),
+        (",0.2,0.0,", ",7,0.0,", "table.csv, line 2 is damaged"),
+        (",seed_1,", ",seed_one,", "table.csv, line 2 is damaged"),
+        (",mb,", ",other,", "does not have the same methods everywhere"),
+        (",mb,", ",\x00\udcff,", "table.csv is damaged"),
+        (",mb,0.2", ",mb", "table.csv, line 3 is damaged"),
+    ],
+)
+def test_a_damaged_table_is_named_with_its_line(
+    before: str, after: str, said: str, comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(comparison / "runs", tmp_path / "runs")
+    table = tmp_path / "runs/table.csv"
+    text = table.read_text().replace(before, after, 1)
+    table.write_bytes(text.encode(errors="surrogateescape"))
+    assert said in refusal(tmp_path / "runs", capsys)
+
+
+def test_a_table_that_ends_too_early_or_a_damaged_note_is_named(
+    comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(comparison / "runs", tmp_path / "runs")
+    table, note = tmp_path / "runs/table.csv", tmp_path / "runs/comparison.json"
+    text = table.read_text()
+    table.write_text(text[: text.index(",mb,") + len(",mb,")])
+    assert "table.csv, line 3 is damaged" in refusal(tmp_path / "runs", capsys)
+    table.write_text(text)
+    note.write_text("{")
+    said = refusal(tmp_path / "runs", capsys)
+    assert f"{note} is damaged" in said
+    assert "restore it, or compare again with another --out" in said
+
+
 def test_a_class_whose_name_ends_in_linear_scorer_is_another(comparison: Path, tmp_path: Path) -> None:
     (row, _) = read_rows(comparison / "runs")
     run = run_of(comparison / "runs", row, 0)
@@ -183,5 +255,9 @@ def test_a_class_whose_name_ends_in_linear_scorer_is_another(comparison: Path, t
 def test_linear_backbones_of_the_same_data_are_told_apart() -> None:
     region = Region(0.3)
     rows = [Row("a", backbone, region, {"ce": {0: 0.5}}) for backbone in ("plain", "wide")]
-    text = report([*rows, Row("b", "plain", region, {"ce": {0: 0.5}})], {(d, region, 0): 0.4 for d in "ab"})
+    text = report(
+        [*rows, Row("b", "plain", region, {"ce": {0: 0.5}})],
+        {(d, region, 0): 0.4 for d in "ab"},
+        dict.fromkeys("ab", 0.25),
+    )
     assert [line.split(" | ")[0] for line in text.splitlines()[4:7]] == ["| a, plain", "| a, wide", "| b"]

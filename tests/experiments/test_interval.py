@@ -61,6 +61,18 @@ def test_one_difference_has_no_interval() -> None:
     assert corrected_interval([]) is None
 
 
+def test_equal_differences_have_no_interval_unless_they_are_zero() -> None:
+    # By subtraction in single precision, whose last digits differ: 0.5 - 0.4 and 0.9 - 0.8.
+    rounded = [float(np.float32(one)) - float(np.float32(other)) for one, other in ((0.5, 0.4), (0.9, 0.8))]
+    assert rounded[0] != rounded[1]
+    for equal in ([-0.074, -0.074, -0.074], rounded, [0.3 - 0.2, 0.2 - 0.1]):
+        assert corrected_interval(equal) is None
+    assert corrected_interval([0.0, 0.0, 0.0]) == Interval(0.0, 0.0)
+    nearly = corrected_interval([-0.0740, -0.0741])
+    assert nearly is not None
+    assert nearly.low < nearly.high
+
+
 def test_the_side_of_zero() -> None:
     assert [Interval(*ends).side for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [
         1,

@@ -52,4 +52,7 @@ def test_methods_are_named_by_their_mean(tmp_path: Path) -> None:
     (note,) = notes(["ours", "ce", "old"], folders)
     assert "ended: ce by 0.050 on the validation part" in note
     assert "ours" not in note
+    assert "with larger steps or tuned (--tuned), they may change places" in note
+    (note,) = notes(["ours", "ce", "old"], folders, is_tuned=True)
+    assert "Trained longer (--epochs) or with more trials, they may" in note
     assert list(notes(["ours"], folders)) == []

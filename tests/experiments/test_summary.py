@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 
 from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.interval import corrected_interval
-from pauc_lightning.experiments.outcome import Outcome
+from pauc_lightning.experiments.outcome import Collapse, Outcome
 from pauc_lightning.experiments.summary import gap_figure, summary_figure, summary_gains, summary_markdown
 from pauc_lightning.experiments.table import Table
 from pauc_lightning.plotting import Gain, plot_gain_map, plot_gains
@@ -60,6 +61,54 @@ def test_the_table_has_the_gains_of_every_data_set_their_means_and_the_counts() 
     assert lines[9] == "| correlation with the headroom | | | - |"  # three rows are too few
 
 
+def failing(values: Mapping[tuple[str, str], Mapping[str, Sequence[float | None]]]) -> list[Table]:
+    """The tables, where None is a run that failed."""
+    found = []
+    for (data, backbone), of_methods in values.items():
+
+        def outcome(run: Run, of: Mapping[str, Sequence[float | None]] = of_methods) -> Outcome:
+            value = of[run.method][run.seed]
+            return Outcome(value) if value is not None else Outcome(failure="no.")
+
+        seeds = range(len(of_methods["ce"]))
+        found.append(Table(list(of_methods), [REGION], seeds, outcome, "ce", Task(data, backbone)))
+    return found
+
+
+def test_a_backbone_without_another_to_compare_with_has_no_headroom() -> None:
+    values: dict[tuple[str, str], dict[str, list[float | None]]] = {
+        ("fraud", "linear"): {"ce": [0.50, 0.60], "ours": [0.6, 0.6]},
+        ("fraud", "mlp"): {"ce": [None, None], "ours": [0.6, 0.6]},
+        ("spam", "linear"): {"ce": [0.8, None], "ours": [0.8, 0.8]},
+        ("spam", "mlp"): {"ce": [0.9, 0.9], "ours": [0.8, 0.8]},
+    }
+    text = summary_markdown(failing(values))
+    lines = [line.split(" | ")[:3] for line in text.splitlines() if line.startswith("|")]
+    assert lines[2:6] == [
+        ["| fraud, linear", "0.5500", "-"],
+        ["| fraud, mlp", "failed ‡", "-"],
+        ["| spam, linear", "0.8000 (1 of 2 seeds) ‡", "+0.100"],
+        ["| spam, mlp", "0.9000", "+0.000"],  # the best one
+    ]
+
+
+def test_the_signs_of_collapsed_and_failed_runs_are_explained_where_they_stand() -> None:
+    values: dict[tuple[str, str], dict[str, list[float | None]]] = {
+        ("fraud", ""): {"ce": [0.50, 0.60, None], "ours": [0.6, 0.6, 0.6]},
+        ("spam", ""): {"ce": [0.50, 0.60, 0.55], "ours": [0.6, 0.6, 0.6]},
+    }
+    text = summary_markdown(failing(values))
+    assert "| fraud | 0.5500 ‡ |" in text
+    assert "‡ A run failed and has no value" in text
+    assert "†" not in text
+    (one, two) = failing(values)
+    fell = Outcome(0.4, Collapse(7, "all scores are equal"))
+    text = summary_markdown([one, replace(two, outcome=lambda run: fell)])
+    assert "| spam | 0.4000 † |" in text
+    assert "† A run collapsed in training" in text
+    assert "†" not in summary_markdown(tables())
+
+
 def test_one_backbone_has_no_headroom_and_no_mean_of_its_own() -> None:
     linear = {key: of for key, of in VALUES.items() if key[1] == "linear"}
     text = summary_markdown(tables(linear))
@@ -87,12 +136,14 @@ def test_many_methods_are_rows_of_a_table_for_each_backbone() -> None:
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert lines[0] == "| gain | fraud | spam | mean | |"
     assert lines[2] == "| ce, its value | 0.5500 | 0.8000 | 0.6750 | |"
-    assert lines[3] == "| ce, its headroom | +0.160 | +0.000 | | |"
+    assert lines[3] == "| ce, its headroom | +0.160 | - | | |"  # spam has no other backbone
     assert lines[4] == "| ce, its gap | +0.020 | +0.300 | | |"
     assert lines[5] == "| m0 | +0.100 ▲ | -0.050 ▼ | +0.025 | 1 ▲ 1 ▼ of 2 |"
     assert lines[6] == "| m1 | +0.110 ▲ | -0.040 ▼ | +0.035 | 1 ▲ 1 ▼ of 2 |"
     assert len(lines) == 2 * (2 + 3 + 6)
     assert "Correlations" not in text
+    assert "Gains over ce; their 95% intervals are in the tables of each" in text
+    assert "with their" not in text
 
 
 def test_many_methods_are_drawn_as_a_map_in_the_order_of_their_means() -> None:

@@ -72,6 +72,15 @@ def test_the_interval_uses_the_ratio_of_the_parts() -> None:
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(2.0)
 
 
+def test_equal_gains_prove_nothing_unless_both_models_are_the_same() -> None:
+    one = table({"ce": [0.6, 0.7, 0.8], "fell": [0.526, 0.626, 0.726], "same": [0.6, 0.7, 0.8]})
+    text = as_markdown(one)
+    assert column(text, 2) == ["-", "-0.0740", "+0.0000 [+0.0000, +0.0000]"]
+    assert "A gain without brackets is equal on all seeds" in text
+    assert "No interval excludes zero" in text
+    assert "without brackets" not in as_markdown(table())
+
+
 def test_one_seed_has_neither_deviation_nor_interval_nor_verdict() -> None:
     text = as_markdown(table({name: values[:1] for name, values in VALUES.items()}))
     assert column(text, 1)[0] == "0.5000"

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from pauc_lightning.cli import main
+from pauc_lightning.data import DigitsLT
 from pauc_lightning.errors import InputError
 from pauc_lightning.tuning.space import FALLBACK, Choice, Range, read_space, space_of
 
@@ -51,6 +52,24 @@ def test_settings_to_try_first_together_come_before_single_values(tmp_path: Path
     assert list(space.dimensions) == ["model.a", "model.d"]
 
 
+def test_mappings_can_be_merged(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "<<:\n  - {model.a: {log: [0.001, 0.1], first: [0.1]}}\n  - model.b: {linear: [0, 1]}\n"
+        "    model.c: {linear: [0, 1]}\nmodel.c: {linear: [0, 2]}\n"
+    )
+    space = read_space(path)
+    assert space.dimensions == {
+        "model.a": Range(0.001, 0.1, is_log=True),
+        "model.b": Range(0, 1),
+        "model.c": Range(0, 2),
+    }
+    assert [space.where(f"model.{name}").split()[2] for name in "abc"] == ["2,", "3,", "5,"]
+    path.write_text("<<: {model.a: {log: [0, 0.1]}}\n")
+    with pytest.raises(InputError, match=r"line 1, `model\.a`: a logarithmic range"):
+        read_space(path)
+
+
 def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_path: Path) -> None:
     path = tmp_path / "m.search.yaml"
     path.write_text(
@@ -63,12 +82,51 @@ def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_p
         {"positive_fraction": 0.5},
     ]
     for settings in kept:
-        assert space.for_data({"class_path": "Own", "init_args": settings}) == space
+        assert space.left_out({"class_path": "Own", "init_args": settings}) == {}
     dropped: list[dict[str, Any]] = [{"seed": 0}, {"positive_fraction": None, "sampler": "shuffled"}]
     for settings in dropped:
-        without = space.for_data({"class_path": "Own", "init_args": settings})
+        without = space.without(space.left_out({"class_path": "Own", "init_args": settings}))
         assert list(without.dimensions) == ["model.a"]
         assert without.first == ({"model.a": 0.5},)
+
+
+def test_a_name_that_no_data_module_has_is_refused_unless_the_data_are_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "model.a: {linear: [0, 1]}\ndata.positive_fracton: {choice: [null, 0.5], optional: true}\n"
+    )
+    space = read_space(path)
+    with pytest.raises(InputError) as refused:
+        space.left_out({"class_path": "pauc_lightning.data.DigitsLT", "init_args": {"seed": 0}})
+    assert f"{path}, line 2, `data.positive_fracton`: no data module has such an option" in str(refused.value)
+    assert "Did you mean `positive_fraction`?" in str(refused.value)
+    own = {"class_path": "mine.Data", "init_args": {"seed": 0}}
+    assert space.left_out(own) == {"data.positive_fracton": "the data have no such option"}
+    path.write_text("model.a: {linear: [0, 1]}\ndata.label: {choice: [a, b], optional: true}\n")
+    digits = {"class_path": "pauc_lightning.data.DigitsLT", "init_args": {"seed": 0}}
+    assert list(read_space(path).left_out(digits)) == ["data.label"]  # an option of TabularLT
+
+
+def test_options_of_data_modules_of_ones_own_are_known_once_they_are_imported(tmp_path: Path) -> None:
+    class Tuned(DigitsLT):
+        def __init__(self, wobble_of_the_digits: float = 0.0) -> None:
+            super().__init__()
+
+    path = tmp_path / "m.search.yaml"
+    path.write_text(
+        "model.a: {linear: [0, 1]}\ndata.wobble_of_the_digits: {linear: [0, 1], optional: true}\n"
+    )
+    digits = {"class_path": "pauc_lightning.data.DigitsLT", "init_args": {"seed": 0}}
+    assert list(read_space(path).left_out(digits)) == ["data.wobble_of_the_digits"]
+    del Tuned
+
+
+def test_a_space_without_a_dimension_that_these_data_have_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.search.yaml"
+    path.write_text("data.positive_fraction: {choice: [null, 0.5], optional: true}\n")
+    shuffled = {"sampler": "shuffled", "positive_fraction": None}
+    with pytest.raises(InputError, match=r"varies nothing on these data: it has only data\.pos"):
+        read_space(path).left_out({"class_path": "pauc_lightning.data.DigitsLT", "init_args": shuffled})
 
 
 @pytest.mark.parametrize(
@@ -93,6 +151,16 @@ def test_an_option_that_the_data_do_not_have_is_left_out_if_it_is_optional(tmp_p
         ("model.omega: {linear: [0, 1, 2]}", "two numbers"),
         ("model.omega: {log: [0, 4]}", "begins above 0"),
         ("model.omega: {integer: [0.5, 4]}", "whole numbers"),
+        ("model.omega: {integer: [3, 20], first: [.inf]}", "`inf` under `first` is not among 3 to 20"),
+        ("model.omega: {integer: [3, 20], first: [.nan]}", "`nan` under `first` is not among 3 to 20"),
+        ("model.omega: {integer: [3, .nan]}", "two numbers"),
+        (f"model.omega: {{integer: [3, 1{'0' * 400}]}}", "two numbers"),
+        ("null: {linear: [0, 4]}", "model.<option>"),
+        ("true: {linear: [0, 4]}", "model.<option>"),
+        ("0x10: {linear: [0, 4]}", "model.<option>"),
+        ("data.c: {choice: [1, 2], optinal: true}", "no `optinal`. Did you mean `optional`?"),
+        ("data.c: {choice: [1, 2], fist: [1]}", "Did you mean `first`?"),
+        ("data.c: [1, 2]", "`optional: true` for an option that not all data have"),
         ("model.omega: {choice: [1]}", "at least two"),
         ("model.omega: {choice: [1, 1]}", "given twice"),
         ("model.omega: {choice: [[1], 2]}", "cannot be chosen"),

@@ -534,3 +534,23 @@ def test_settings_under_first_are_tried_together() -> None:
     search("--methods", "good", "--trials", 3)
     tried = [(float(row["model.learning_rate"]), float(row["model.momentum"])) for row in trials_of()]
     assert tried == [(0.01, 0.5), (0.1, 0.0), (1.0, 0.5)]
+
+
+def test_what_is_left_out_is_said_and_a_search_of_nothing_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fraction = "data.positive_fraction: {choice: [null, 0.5], optional: true}\n"
+    for method in ("good", "plain"):
+        Path(f"configs/method/{method}.search.yaml").write_text(
+            f"model.learning_rate: {{log: [0.01, 1]}}\n{fraction}data.label: {{choice: [a, b], optional: true}}\n"
+        )
+    search("--methods", "good", "plain", "--trials", 1, "--data.sampler=shuffled")
+    said = capsys.readouterr().out.splitlines()
+    assert "Not varied: data.positive_fraction of good, plain, because the batches are shuffled." in said
+    assert "Not varied: data.label of good, plain, because the data have no such option." in said
+    Path("configs/method/good.search.yaml").write_text(fraction)
+    before = sorted(Path().rglob("*"))
+    assert "varies nothing on these data" in refused(capsys, "--methods", "good", "--data.sampler=shuffled")
+    Path("configs/method/good.search.yaml").write_text(fraction.replace("fraction", "fracton"))
+    assert "Did you mean `positive_fraction`?" in refused(capsys, "--methods", "good")
+    assert sorted(Path().rglob("*")) == before
