@@ -1,6 +1,7 @@
-"""The tables of the documentation are those of the comparisons that were run: computed again from the value of every seed.
+"""The tables of the documentation say what the comparisons found: computed again from the value of every seed.
 
-A comment before a table names the comparison's ``table.csv``, kept in docs/tables, and the region: ``<!-- name.csv 0.3 -->``.
+A comment before a table names the comparison's ``table.csv``, kept in docs/tables, and the region, as in
+``<!-- name.csv 0.3 -->``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ import pytest
 from scipy.stats import t as student
 
 DOCS = Path(__file__).parent.parent / "docs"
-MARKED = re.compile(r"^<!-- (?P<file>\w+\.csv) (?P<region>[\d.,]+) -->\n+(?P<table>(?:\|.*\n)+)", re.MULTILINE)
+MARKED = re.compile(
+    r"^<!-- (?P<file>\w+\.csv) (?P<region>[\d.,]+) -->\n+(?P<table>(?:\|.*\n)+)", re.MULTILINE
+)
 TABLES = [
-    pytest.param(found["file"], found["region"], found["table"], id=f"{page.stem}-{found['file']}-{found['region']}")
+    pytest.param(
+        found["file"], found["region"], found["table"], id=f"{page.stem}-{found['file']}-{found['region']}"
+    )
     for page in sorted(DOCS.rglob("*.md"))
     for found in MARKED.finditer(page.read_text(encoding="utf-8"))
 ]
@@ -52,13 +57,15 @@ def cells(file: str, region: str) -> dict[tuple[str, str], Cell]:
     found = {}
     for title, methods in of.items():
         values = {
-            method: np.array([float(value) for key, value in row.items() if key.startswith("seed_") and value])
+            method: np.array(
+                [float(value) for key, value in row.items() if key.startswith("seed_") and value]
+            )
             for method, row in methods.items()
         }
         for method, row in methods.items():
             gains = values[method] - values[row["baseline"]]
-            low, high = (float(row[end] or 0) for end in ("gain_low", "gain_high"))
-            if method != row["baseline"]:
+            low, high = (float(row[end] or "nan") for end in ("gain_low", "gain_high"))
+            if row["gain_low"]:  # equal gains have no interval
                 # The parts' sizes are rounded, so their ratio is only about 0.15/0.7.
                 spread = gains.std(ddof=1) * np.sqrt(1 / len(gains) + 0.15 / 0.7)
                 half = student.ppf(0.975, len(gains) - 1) * spread
