@@ -98,6 +98,9 @@ def test_every_method_on_features() -> None:
     }
     assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
     assert "gain | birds | automobiles | mean" in Path("runs/all_methods_features/summary.md").read_text()
+    run_configs = list(Path("runs/all_methods_features").rglob("version_*/config.yaml"))
+    assert len(run_configs) > 2 * len(experiment["methods"])
+    assert all("models.LinearScorer" in path.read_text() for path in run_configs)
 
 
 # The ids of some classes in the original files, which number them in the order of their names.
