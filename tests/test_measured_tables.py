@@ -82,8 +82,9 @@ def entries(table: str) -> list[list[str]]:
 @pytest.mark.parametrize(("file", "region", "table"), TABLES)
 def test_a_table_of_the_documentation(file: str, region: str, table: str) -> None:
     of = cells(file, region)
-    titles, methods = ({key[side] for key in of} for side in (0, 1))
     header, _, *rows = entries(table)
+    if header[0] == "gain":  # a row for each method, and a column for each data set, of one backbone
+        of = {(title.partition(",")[0], method): cell for (title, method), cell in of.items()}
     checked = 0
     for row in rows:
         name = row[0].removesuffix(", its value")
@@ -92,7 +93,7 @@ def test_a_table_of_the_documentation(file: str, region: str, table: str) -> Non
             if wanted is not None:
                 assert wanted.shows(text), f"{name}, {column}: the table says {text}, the comparison {wanted}"
                 checked += 1
-    assert checked == len(titles) * len(methods)
+    assert checked == len(of)
 
 
 def test_every_measured_table_is_shown() -> None:
