@@ -114,18 +114,39 @@ NAMES = {
 }
 
 
-def test_the_classes_of_the_features_are_those_of_the_papers_subsets() -> None:
-    experiment = yaml.safe_load(find_config("experiment/all_methods_features").read_text())["compare"]
-    named = [one["data.positive_values"] for one in experiment["data"].values()]
+@pytest.mark.parametrize(
+    ("experiment", "option"),
+    [("all_methods_features", "data.positive_values"), ("small_network", "data.positive_classes")],
+)
+def test_the_classes_are_those_of_the_papers_subsets(experiment: str, option: str) -> None:
+    data = yaml.safe_load(find_config(f"experiment/{experiment}").read_text())["compare"]["data"]
+    named = {tuple(one[option]) for one in data.values() if option in one}
     subsets = [(data, subset) for data in (CIFAR10LT, CIFAR100LT) for subset in data.subsets]
-    assert named == [[NAMES[data][i] for i in subset.positives] for data, subset in subsets]
+    assert named == {tuple(NAMES[data][i] for i in subset.positives) for data, subset in subsets}
 
 
-def write_images() -> None:
+def test_every_method_on_tables() -> None:
+    """The same as :file:`eight_tables.yaml`, with all methods; its table has a row for each method."""
+    write_table(Path("tables/mammography.parquet"))
+    rows = run(
+        *("all_methods_tables", "--data_sets", "mammography", "--backbones", "linear"),
+        short=("--seeds", "0", "--warmup_epochs", "1", "--epochs", "2", "--tuned", "1"),
+    )
+    tables, features = (
+        yaml.safe_load(find_config(f"experiment/all_methods_{name}").read_text())["compare"]
+        for name in ("tables", "features")
+    )
+    assert [row["method"] for row in rows] == tables["methods"] == features["methods"]
+    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+    eight = yaml.safe_load(find_config("experiment/eight_tables").read_text())["compare"]
+    assert tables["data"] == eight["data"]
+
+
+def write_images(root: str = "cifar10", names: tuple[str, ...] = ("airplane", "bird", "cat")) -> None:
     rng = np.random.default_rng(0)
     for part, n in (("train", 40), ("test", 8)):
-        for name in ("airplane", "bird", "cat"):
-            folder = Path(f"cifar10/{part}/{name}")
+        for name in names:
+            folder = Path(f"{root}/{part}/{name}")
             folder.mkdir(parents=True)
             for i in range(n):
                 Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(folder / f"{i}.jpg")
@@ -134,8 +155,8 @@ def write_images() -> None:
 def test_small_network() -> None:
     write_images()
     rows = run(
-        *("small_network", "--methods", "ce", "partial_auc", "--data.imbalance_ratio", "0.8"),
-        *("--data.batch_size", "16", "--model.backbone.width", "4"),
+        *("small_network", "--data_sets", "birds", "cats", "--methods", "ce", "partial_auc"),
+        *("--data.imbalance_ratio", "0.8", "--data.batch_size", "16", "--model.backbone.width", "4"),
         short=ONE_SEED,
     )
     assert {(row["data"], row["method"]) for row in rows} == {
@@ -147,6 +168,34 @@ def test_small_network() -> None:
         in next(Path("runs/small_network/birds").glob("ce-*-seed0/version_0/config.yaml")).read_text()
     )
     assert "| its gap |" in Path("runs/small_network/summary.md").read_text()
+
+
+def test_small_network_on_the_other_images() -> None:
+    """CIFAR-100 is in another folder, and Fashion-MNIST is another class of data with other settings."""
+    write_images("cifar100", ("apple", "bee", "beetle", "butterfly", "caterpillar", "cockroach", "wolf"))
+    rng = np.random.default_rng(0)
+    raw = Path("data/FashionMNIST/raw")
+    raw.mkdir(parents=True)
+    for part, n in (("train", 200), ("t10k", 40)):
+        images = rng.integers(0, 256, (n, 28, 28), dtype=np.uint8)
+        labels = (np.arange(n) % 10).astype(np.uint8)
+        for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
+            header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+            (raw / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
+    rows = run(
+        *("small_network", "--data_sets", "insects", "pullovers", "--methods", "ce"),
+        *("--data.imbalance_ratio", "0.8", "--data.batch_size", "16", "--model.backbone.width", "4"),
+        short=ONE_SEED,
+    )
+    assert [row["data"] for row in rows] == ["insects", "pullovers"]
+    settings = {
+        data: yaml.safe_load(
+            next(Path(f"runs/small_network/{data}").glob("ce-*-seed0/version_0/config.yaml")).read_text()
+        )["data"]
+        for data in ("insects", "pullovers")
+    }
+    assert settings["insects"]["init_args"]["root"] == "cifar100"
+    assert settings["pullovers"]["class_path"].endswith("FashionMNISTLT")
 
 
 @pytest.mark.parametrize("name", ["upauci", "partial_auc"])
