@@ -1,7 +1,7 @@
 """The tables of the documentation say what the comparisons found: computed again from the value of every seed.
 
-A comment before a table names the comparison's ``table.csv``, kept in docs/tables, and the region, as in
-``<!-- name.csv 0.3 -->``.
+A comment before a table names the comparison's ``table.csv``, kept in docs/tables, the region, and the backbone if the table
+has only one of several, as in ``<!-- name.csv 0.3 -->`` and ``<!-- name.csv 0.3 linear -->``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from scipy.stats import t as student
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKED = re.compile(
-    r"^<!-- (?P<file>\w+\.csv) (?P<region>[\d.,]+) -->\n+(?P<table>(?:\|.*\n)+)", re.MULTILINE
+    r"^<!-- (?P<file>\w+\.csv) (?P<region>[\d.,]+)(?: (?P<backbone>\w+))? -->\n+(?P<table>(?:\|.*\n)+)",
+    re.MULTILINE,
 )
 TABLES = [
     pytest.param(
-        found["file"], found["region"], found["table"], id=f"{page.stem}-{found['file']}-{found['region']}"
+        *found.group("file", "region", "backbone", "table"),
+        id="-".join(filter(None, (page.stem, *found.group("file", "region", "backbone")))),
     )
     for page in sorted(DOCS.rglob("*.md"))
     for found in MARKED.finditer(page.read_text(encoding="utf-8"))
@@ -44,15 +46,17 @@ class Cell(NamedTuple):
         return text in (f"{self.value:.4f}", short + mark, full + mark)
 
 
-def cells(file: str, region: str) -> dict[tuple[str, str], Cell]:
-    """The cells by data set (with its backbone) and method."""
+def cells(file: str, region: str, backbone: str | None) -> dict[tuple[str, str], Cell]:
+    """The cells by data set (with its backbone, unless only one is wanted) and method."""
     with (DOCS / "tables" / file).open(newline="", encoding="utf-8") as opened:
         rows = [row for row in csv.DictReader(opened) if row["quantity"] == "test_pauc"]
     max_fpr, _, min_tpr = region.partition(",")
     of: dict[str, dict[str, dict[str, str]]] = {}
     for row in rows:
         if (float(row["max_fpr"]), float(row["min_tpr"])) == (float(max_fpr), float(min_tpr or 0)):
-            title = ", ".join(filter(None, (row["data"], row["backbone"])))
+            if backbone not in (None, row["backbone"]):
+                continue
+            title = ", ".join(filter(None, (row["data"], row["backbone"] if backbone is None else "")))
             of.setdefault(title, {})[row["method"]] = row
     found = {}
     for title, methods in of.items():
@@ -79,9 +83,9 @@ def entries(table: str) -> list[list[str]]:
     return [[entry.strip() for entry in line.strip().strip("|").split("|")] for line in table.splitlines()]
 
 
-@pytest.mark.parametrize(("file", "region", "table"), TABLES)
-def test_a_table_of_the_documentation(file: str, region: str, table: str) -> None:
-    of = cells(file, region)
+@pytest.mark.parametrize(("file", "region", "backbone", "table"), TABLES)
+def test_a_table_of_the_documentation(file: str, region: str, backbone: str | None, table: str) -> None:
+    of = cells(file, region, backbone)
     header, _, *rows = entries(table)
     if header[0] == "gain":  # a row for each method, and a column for each data set, of one backbone
         of = {(title.partition(",")[0], method): cell for (title, method), cell in of.items()}
