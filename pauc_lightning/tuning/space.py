@@ -20,6 +20,7 @@ An option of the data may be ``optional: true``, as not all data modules have it
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -324,6 +325,8 @@ def _choice(where: str, values: list[Any]) -> Choice:
             raise InputError(
                 f"{where}: `{value}` cannot be chosen; write numbers, words, true, false or null."
             )
+        if isinstance(value, float) and math.isnan(value):
+            raise InputError(f"{where}: `{value}` is not a number; write null for an option without a value.")
         if value in Choice(tuple(values[:position])):
             raise InputError(f"{where}: `{value}` is given twice. Give it once.")
     return Choice(tuple(values))

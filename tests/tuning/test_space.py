@@ -163,6 +163,7 @@ def test_a_space_without_a_dimension_that_these_data_have_is_refused(tmp_path: P
         ("data.c: [1, 2]", "`optional: true` for an option that not all data have"),
         ("model.omega: {choice: [1]}", "at least two"),
         ("model.omega: {choice: [1, 1]}", "given twice"),
+        ("model.omega: {choice: [.nan, 2]}", "is not a number"),
         ("model.omega: {choice: [[1], 2]}", "cannot be chosen"),
         ("model.max_fpr: {linear: [0.1, 0.3]}", "--region"),
         ("model.init_args.max_fpr: {linear: [0.1, 0.3]}", "--region"),
