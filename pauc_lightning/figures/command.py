@@ -17,6 +17,7 @@ FIGURES = {
     "quantile": "the share of negatives that PAUCI really selects, by kappa, and UPAUCI by omega",
     "pull": "how strongly each loss pulls each negative down, with scores as they are",
     "roc": "ROC curves of several methods in the region, with a band over the seeds",
+    "gains": "gains of several comparisons over the baseline, with their intervals, from their tables",
     "variables": "the variables a, b, gamma, s and s' during training, beside their optima",
 }
 """The figures and what they show."""
