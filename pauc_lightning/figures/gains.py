@@ -84,7 +84,16 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
         arguments.own_scales,
     )
     files = save_figure(Path(arguments.out), "gains", figure, [_csv_row(*pair) for pair in drawn])
-    said(files, "pauc compare --help    # how gains and intervals of your own come about")
+    said(files, _following(tables))
+
+
+def _following(tables: Sequence[GainTable]) -> str:
+    """What to type next."""
+    folders = (table.path.parent for table in tables)
+    comparison = next((folder for folder in folders if (folder / "comparison.json").is_file()), None)
+    if comparison is None:
+        return "pauc compare --help    # gains of your own"
+    return f"pauc figure roc {comparison}    # the curves behind them"
 
 
 def _parser() -> PlainParser:
