@@ -112,7 +112,7 @@ def _file_of(path: Path) -> Path:
                 f"`{path}`: it has no {TABLE}. Give the directory of a comparison that `pauc compare` has finished."
             )
         return path / TABLE
-    if not path.is_file():
+    if not path.exists():
         raise InputError(
             f"`{path}`: no such file or directory. Give a comparison's directory, or its {TABLE}."
         )
