@@ -29,7 +29,7 @@ GROUPS = {
     "Look around": {
         "configs": "list the config files that -c finds by name",
         "data": "show the parts and classes of a data set",
-        "figure": "draw a figure of the paper from runs, with its data",
+        "figure": "draw a figure from runs or comparisons, with its data",
         "benchmark": "measure the project's claims on this machine",
     },
 }

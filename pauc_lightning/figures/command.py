@@ -18,17 +18,20 @@ FIGURES = {
     "pull": "how strongly each loss pulls each negative down, with scores as they are",
     "roc": "ROC curves of several methods in the region, with a band over the seeds",
     "variables": "the variables a, b, gamma, s and s' during training, beside their optima",
+    "gains": "gains over the baseline with their intervals, from tables of comparisons",
 }
 """The figures and what they show."""
 
 DESCRIPTION = """\
 Draw a figure of the paper: as PNG and as PDF, at the width of a column, with the data behind it as CSV. Named runs,
 or directories of `pauc compare`, are drawn as they are. Without any, the figure trains what it needs, by default on
-data that need no download, in about a minute; the same command goes on after an interruption.
+data that need no download, in about a minute; the same command goes on after an interruption. Only `gains` trains
+nothing: it draws the tables of comparisons.
 
   pauc figure convergence                                # trains and draws
   pauc figure roc runs/compare --out figures             # draws the runs of a comparison
   pauc figure scores ours=runs/DigitsLT-UPAUCI/version_0 # draws one run, under a name of your own
+  pauc figure gains runs/compare runs/other              # draws what the methods of two comparisons gained
 """
 
 

@@ -23,7 +23,7 @@ _NOT_TO_BE_GIVEN = {
     "regions": "give one --region",
     "tuned": "tune by `pauc compare --tuned N`, and draw the directory of that comparison",
     "train_part": "it has no effect on a figure",
-    "baseline": "a figure shows no gains",
+    "baseline": "give it to pauc compare, and draw its gains by pauc figure gains",
 }
 """Options of ``pauc compare`` that a figure has no use for, and what to do instead."""
 
@@ -102,7 +102,7 @@ def parse(
     typed = sys.argv[1:] if sys.argv[1:2] == ["figure"] else ["figure", name, *argv]
     request = FigureRequest(
         name,
-        tuple(map(_labelled, words)),
+        tuple(map(labelled, words)),
         (),
         Path(own.out or f"runs/figures/{name}"),
         own,
@@ -160,13 +160,18 @@ def _parser(name: str, description: str, training: Training, epilog: str) -> Pla
     return parser
 
 
-def _labelled(word: str) -> tuple[str, Path]:
-    """Read ``DIR`` or ``NAME=DIR``."""
+def labelled(word: str, what: str = "run") -> tuple[str, Path]:
+    """Read ``PATH`` or ``NAME=PATH``.
+
+    Args:
+        word: The word.
+        what: What the path names, for the message.
+    """
     label, is_labelled, path = word.partition("=")
     if not is_labelled or Path(word).exists():
         return "", Path(word)
     if not label or not path:
-        raise InputError(f"`{word}`: write NAME=DIR to give the run in DIR a name.")
+        raise InputError(f"`{word}`: write NAME=PATH to give the {what} in PATH a name.")
     return label, Path(path)
 
 

@@ -4,13 +4,14 @@
   against frequencies).
 - Of a comparison: ``methods``, ``gains``, ``gain_map``, ``gains_by_gap``.
 - For print: ``roc_bands``, ``convergence`` and ``variables`` with ``bands``, ``score_panels``, ``sensitivity``,
-  ``quantile``, ``pull``.
+  ``quantile``, ``pull``, ``gain_panels``.
 - Of a benchmark: ``timing``.
 - The common look: ``style``; ``print_style`` and ``direct_labels`` for print.
 """
 
 from pauc_lightning.plotting.convergence import ConvergencePanel, TrainingCurves, plot_convergence
 from pauc_lightning.plotting.gain_map import plot_gain_map
+from pauc_lightning.plotting.gain_panels import plot_gain_panels
 from pauc_lightning.plotting.gains import Gain, plot_gains
 from pauc_lightning.plotting.gains_by_gap import GainByGap, plot_gains_by_gap
 from pauc_lightning.plotting.methods import MethodCurves, plot_methods
@@ -38,6 +39,7 @@ __all__ = [
     "draw_roc",
     "plot_convergence",
     "plot_gain_map",
+    "plot_gain_panels",
     "plot_gains",
     "plot_gains_by_gap",
     "plot_methods",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import AutoMinorLocator, FuncFormatter, MaxNLocator
 
 from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
 
-MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+MARKERS = ("o", "s", "D", "^", "v", "P", "p")
+ARROWS = ("<", ">")
+"""The ends of intervals that leave the panel."""
 _ROW = 0.34
 """Height of a data set's row, in inches."""
+_BETWEEN = 0.7
+"""The room between two rows, as a share of the height of a method."""
+_WIDE = 4
+"""An interval is cut if it is wider than this many times the median width."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +51,38 @@ class Gain:
         return self.low > 0 or self.high < 0
 
 
+@dataclass(frozen=True)
+class Look:
+    """The colour and the marker of a method."""
+
+    colour: str
+    marker: str
+
+
+def looks_of(methods: Sequence[str]) -> dict[str, Look]:
+    """Give each method a colour and a marker of its own; 49 methods are distinguishable."""
+    n = len(MARKERS)
+    return {
+        method: Look(COLOURS[number % len(COLOURS)], MARKERS[(number + number // n) % n])
+        for number, method in enumerate(methods)
+    }
+
+
+def handles_of(looks: Mapping[str, Look], size: float) -> list[Line2D]:
+    """The entries of a legend: a marker on its interval, for each method."""
+    return [
+        Line2D([], [], color=look.colour, marker=look.marker, linewidth=1.2, markersize=size, label=method)
+        for method, look in looks.items()
+    ]
+
+
 def plot_gains(
     gains: Sequence[Gain], baseline: str, title: str | None = None, columns: int | None = None
 ) -> Figure:
     """Draw a panel for each model or region, a row for each data set, a marker with its interval for each method.
 
-    A filled marker has an interval that excludes zero. An interval that leaves the panel ends in an arrow: the panels
-    are as wide as the gains, because the widest interval would hide all others.
+    A filled marker has an interval that excludes zero. An interval that leaves the panel ends in an arrow: a few very
+    wide ones are cut, because they would hide all others.
 
     Args:
         gains: What to draw; panels, data sets and methods have the order of their first appearance.
@@ -59,6 +93,7 @@ def plot_gains(
     panels, data, methods = (
         list(dict.fromkeys(getattr(gain, name) for gain in gains)) for name in ("panel", "data", "method")
     )
+    looks = looks_of(methods)
     columns = min(columns or len(panels), len(panels))
     lines = -(-len(panels) // columns)
     height = (_ROW * len(data) * max(1, len(methods) * 0.55) + 0.5) * lines + 0.7
@@ -69,15 +104,19 @@ def plot_gains(
         on_line = panels[line * columns : (line + 1) * columns]
         reach = reach_of([gain for gain in gains if gain.panel in on_line])
         for ax, panel in zip(grid[line], on_line, strict=False):
-            _draw(ax, [gain for gain in gains if gain.panel == panel], data, methods, reach)
+            draw_gains(ax, [gain for gain in gains if gain.panel == panel], data, looks, reach)
+            ax.tick_params(labelsize=8)
             ax.set_title(panel, fontsize=9, loc="left")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     figure.supxlabel(f"gain in partial AUC over {baseline}, with its 95 % interval", fontsize=8)
     if len(methods) > 1:
-        handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(
-            handles, labels, loc="outside upper center", ncols=len(methods), frameon=False, fontsize=8
+            handles=handles_of(looks, 5),
+            loc="outside upper center",
+            ncols=len(methods),
+            frameon=False,
+            fontsize=8,
         )
     if title is not None:
         figure.suptitle(title, fontsize=10)
@@ -85,35 +124,68 @@ def plot_gains(
 
 
 def reach_of(gains: Sequence[Gain]) -> tuple[float, float]:
-    """The ends of the axis of gains: all means with some room, and zero."""
-    means = [0.0, *(gain.mean for gain in gains)]
-    room = 0.35 * (max(means) - min(means)) or 0.01
-    return min(means) - room, max(means) + room
+    """The ends of the axis of gains: zero and all intervals, with some room; intervals far wider than most are cut."""
+    widths = [gain.high - gain.low for gain in gains if gain.high > gain.low]
+    longest = _WIDE * statistics.median_low(widths) / 2 if widths else 0.0
+    low = min([0.0, *(min(gain.mean, max(gain.low, gain.mean - longest)) for gain in gains)])
+    high = max([0.0, *(max(gain.mean, min(gain.high, gain.mean + longest)) for gain in gains)])
+    room = 0.06 * (high - low) or 0.01
+    return low - room, high + room
 
 
-def _draw(
-    ax: Axes, gains: Sequence[Gain], data: Sequence[str], methods: Sequence[str], reach: tuple[float, float]
+def draw_gains(
+    ax: Axes,
+    gains: Sequence[Gain],
+    data: Sequence[str],
+    looks: Mapping[str, Look],
+    reach: tuple[float, float],
+    size: float = 5,
 ) -> None:
-    low, high = reach
+    """Draw one panel.
+
+    Args:
+        ax: Where to draw.
+        gains: The panel's gains.
+        data: The rows, from the top.
+        looks: The methods in the order in which they stand below each other in a row.
+        reach: The ends of the axis of gains.
+        size: Size of the markers, in points.
+    """
     ax.axvline(0, color=EDGE_COLOUR, linewidth=0.8, zorder=1)
-    for number, method in enumerate(methods):
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        offset = 0.0 if len(methods) == 1 else 0.6 * (number / (len(methods) - 1) - 0.5)
-        for gain in (gain for gain in gains if gain.method == method):
-            row = data.index(gain.data) + offset
-            ends = max(low, gain.low), min(high, gain.high)
-            ax.plot(ends, (row, row), color=colour, linewidth=1.2, solid_capstyle="butt", zorder=2)
-            for end, is_cut, arrow in ((ends[0], gain.low < low, "<"), (ends[1], gain.high > high, ">")):
-                if is_cut:
-                    ax.plot(end, row, marker=arrow, color=colour, markersize=3.5, clip_on=False, zorder=2)
-            face = colour if gain.excludes_zero else "white"
-            ax.plot(gain.mean, row, marker=marker, color=colour, markerfacecolor=face, markersize=5, zorder=3)
-        ax.plot([], [], marker=marker, color=colour, linewidth=1.2, markersize=5, label=method)
+    for number, (method, look) in enumerate(looks.items()):
+        offset = (number - (len(looks) - 1) / 2) / (len(looks) + _BETWEEN)
+        for gain in gains:
+            if gain.method == method:
+                _draw_gain(ax, gain, data.index(gain.data) + offset, look, reach, size)
     ax.set(xlim=reach, ylim=(len(data) - 0.5, -0.5))
-    ax.set_yticks(range(len(data)), data, fontsize=8)
-    ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.2f}" if value else "0"))
-    ax.tick_params(axis="x", labelsize=8)
+    ax.set_yticks(range(len(data)), data)
     for row in range(1, len(data)):
         ax.axhline(row - 0.5, color="#E3E7EB", linewidth=0.5, zorder=0)
+    _mark_gains(ax)
     tidy(ax)
+
+
+def _draw_gain(ax: Axes, gain: Gain, row: float, look: Look, reach: tuple[float, float], size: float) -> None:
+    low, high = reach
+    ends = max(low, gain.low), min(high, gain.high)
+    ax.plot(ends, (row, row), color=look.colour, linewidth=1.2, solid_capstyle="butt", zorder=2)
+    for end, arrow, is_cut in zip(reach, ARROWS, (gain.low < low, gain.high > high), strict=True):
+        if is_cut:
+            ax.plot(end, row, marker=arrow, color=look.colour, markersize=0.7 * size, clip_on=False, zorder=2)
+    face = look.colour if gain.excludes_zero else "white"
+    ax.plot(
+        gain.mean, row, marker=look.marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=3
+    )
+
+
+def _mark_gains(ax: Axes) -> None:
+    """Set ticks at round numbers, with their sign and all of their digits."""
+    locator = MaxNLocator(4, steps=[1, 2, 3, 4, 5, 6, 8, 10])
+    first, second, *_ = locator.tick_values(*ax.get_xlim())
+    digits = max(2, -math.floor(math.log10(second - first) + 1e-9))
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_minor_locator(AutoMinorLocator(2))
+    ax.tick_params(axis="x", which="minor", length=1.5, width=0.4)
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:+.{digits}f}".replace("-", "\u2212") if value else "0")
+    )

@@ -58,6 +58,8 @@ def loaded(code: str, cwd: Path) -> set[str]:
             "figure convergence --help",
             "figure sensitivity --help",
             "figure quantile --help",
+            "figure gains --help",
+            "figure gains nothing",
             "figure nothing",
             "figure roc nothing",
             "features --images x",

@@ -14,7 +14,7 @@ from figures.trained import run
         ("", "needs NAME"),
         ("rock", "`rock` does not exist. Did you mean"),
         ("roc nowhere", "`nowhere`: no such run"),
-        ("roc =nowhere", "write NAME=DIR"),
+        ("roc =nowhere", "write NAME=PATH"),
         ("roc .", "is not a run: it has no config.yaml"),
         ("roc . --methods ce", "`--methods` is for training, but runs are named"),
         ("roc . --model.backbone=MLPScorer", "`--model.backbone=MLPScorer` is for training"),
