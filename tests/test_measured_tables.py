@@ -1,7 +1,7 @@
 """The tables of the documentation say what the comparisons found: computed again from the value of every seed.
 
-A comment before a table names the comparison's ``table.csv``, kept in docs/tables, the region, and the backbone if the table
-has only one of several, as in ``<!-- name.csv 0.3 -->`` and ``<!-- name.csv 0.3 linear -->``.
+A comment before a table names the comparison's ``table.csv``, kept in docs/tables, the region, and the backbone if
+the table has only one of several, as in ``<!-- name.csv 0.3 -->`` and ``<!-- name.csv 0.3 linear -->``.
 """
 
 from __future__ import annotations

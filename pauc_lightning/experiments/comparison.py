@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -26,7 +26,7 @@ from pauc_lightning.experiments.report import Results
 from pauc_lightning.experiments.request import n_cores
 from pauc_lightning.experiments.table import Published
 from pauc_lightning.experiments.training import Training
-from pauc_lightning.experiments.training_part import on_training_part
+from pauc_lightning.experiments.training_part import is_on_training_part, on_training_part
 from pauc_lightning.experiments.tuned import Options, check_spaces, searches, tuned_options, warm_ups_of
 from pauc_lightning.experiments.wandb_table import ComparisonInWandb, read_rows
 
@@ -186,8 +186,7 @@ class Comparison:
         curves = {run: curve for run, folder in finished.items() if (curve := read_curve(folder))}
         on_train: dict[Run, dict[str, float]] = {}
         if self.plan.train_part:
-            with self._console.status("Evaluating on the training part ..."):  # shown on a terminal only
-                on_train = {run: self._on_training_part(run, finished.get(run)) for run in self.plan.runs}
+            on_train = self._on_training_parts(finished)
         return Results(
             self.plan,
             {run: self._outcome(run) for run in self.plan.runs},
@@ -202,6 +201,22 @@ class Comparison:
             self._published,
             PairedTests(finished),
         )
+
+    def _on_training_parts(self, finished: Mapping[Run, Path]) -> dict[Run, dict[str, float]]:
+        """Evaluate all runs, which takes a while after long comparisons."""
+        todo = sum(not is_on_training_part(folder) for folder in finished.values())
+        what = f"Evaluating {todo} {'run' if todo == 1 else 'runs'} on the training part"
+        if todo and not self._console.is_terminal:
+            print(f"{what} ...", flush=True)
+        found, done = {}, 0
+        with self._console.status(f"{what} ...") as status:  # shown on a terminal only
+            for run in self.plan.runs:
+                folder = finished.get(run)
+                if folder is not None and not is_on_training_part(folder):
+                    done += 1
+                    status.update(f"{what}: {done} ...")
+                found[run] = self._on_training_part(run, folder)
+        return found
 
     def _on_training_part(self, run: Run, folder: Path | None) -> dict[str, float]:
         if folder is None:

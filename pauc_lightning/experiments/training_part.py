@@ -16,6 +16,7 @@ from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.objectives import UPAUCILoss
 from pauc_lightning.region import Region
 
+_FILE = "train_metrics.json"
 QUANTITIES = {
     "pauc": "Partial AUC on the training part",
     "gap": "Gap between training and validation part (partial AUC on the one minus that on the other)",
@@ -31,21 +32,31 @@ def on_training_part(
     """Compute the partial AUC and the squared risk of the best model of a run, and the gap to the validation part.
 
     Args:
-        folder: The run's directory; ``train_metrics.json`` in it keeps the values.
+        folder: The run's directory, which keeps the values, too.
         region: The region.
         run_pauc: The ``pauc`` command, which scores the parts.
 
     Returns:
         The values by the keys of :data:`QUANTITIES`.
     """
-    known = folder / "train_metrics.json"
-    found: dict[str, float] = json.loads(known.read_text()) if known.is_file() else {}
+    found = _known(folder)
     if "pauc" not in found or "risk" not in found:
         scores, labels = _scores(folder, "train", run_pauc)
         found |= {"pauc": _pauc(scores, labels, region), "risk": squared_risk(scores, labels, region)}
     if "gap" not in found:  # earlier versions did not compute it
         found["gap"] = found["pauc"] - _pauc(*_scores(folder, "val", run_pauc), region)
-        write_text(known, json.dumps(found, indent=2) + "\n")
+        write_text(folder / _FILE, json.dumps(found, indent=2) + "\n")
+    return found
+
+
+def is_on_training_part(folder: Path) -> bool:
+    """Whether all values of a run are known, so that :func:`on_training_part` has nothing to compute."""
+    return set(QUANTITIES) <= set(_known(folder))
+
+
+def _known(folder: Path) -> dict[str, float]:
+    path = folder / _FILE
+    found: dict[str, float] = json.loads(path.read_text()) if path.is_file() else {}
     return found
 
 

@@ -318,6 +318,7 @@ def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> 
     arguments = ("--regions", "0.3,0.5", "--methods", "ce", "upauci", "--seeds", 0, "--train_part")
     compare(*arguments, "--baseline", "upauci", epochs=2)
     said = capsys.readouterr().out
+    assert said.count("\nEvaluating 2 runs on the training part ...\n") == 1
     folder = Path("runs/compare/upauci-tpauc_fpr0.3_tpr0.5-seed0/version_0")
     scores, labels = scores_on("train", 0, folder / "checkpoints/best.ckpt")
     pauc = float(binary_partial_auc(scores, labels, 0.3, 0.5))
@@ -339,6 +340,7 @@ def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> 
         predictions.unlink()
     compare(*arguments, epochs=2)
     assert not list(Path("runs/compare").glob("*/version_0/*_predictions.csv"))  # looked at before
+    assert "Evaluating" not in capsys.readouterr().out
 
 
 def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
