@@ -69,7 +69,7 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
             f"  checkpoint  {relative(best)}"
         )
         if checkpoint.best_is_start:
-            print(f"  {_returned_start(model)}")
+            print(f"  {_returned_start(trainer, model)}")
     else:
         print("\nNo epoch was validated, so there is no best checkpoint, only the last one.")
     print(f"  curves      {directory}/metrics.csv\n  settings    {directory}/config.yaml")
@@ -86,9 +86,15 @@ def after_fit(trainer: Trainer, model: PartialAUCModule, first_step: int, is_tes
     _print_next("predict" if is_tested else "test", directory, *which)
 
 
-def _returned_start(model: PartialAUCModule) -> str:
-    """The sentence that no epoch of the method itself was better than its start."""
+def _returned_start(trainer: Trainer, model: PartialAUCModule) -> str:
+    """The sentence that no epoch of the method itself was better than its start, or that none was validated."""
     start = "its warm-up" if model.warmup_epochs > 0 else f"its start, {model.init_weights}"
+    every = trainer.check_val_every_n_epoch
+    if every is not None and trainer.current_epoch // every == model.warmup_epochs // every:
+        return (
+            f"This is the model of {start}: no epoch of {type(model).__name__} itself was validated, because "
+            f"`trainer.check_val_every_n_epoch` is {every}. Give a smaller one, or train longer."
+        )
     return (
         f"This is the model of {start}: no epoch of {type(model).__name__} itself was better on validation. Try "
         "smaller steps, a wider region of the loss (`train_max_fpr`) or more weight decay."

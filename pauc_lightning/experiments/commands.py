@@ -94,6 +94,17 @@ def check_config(config: dict[str, Any], command: str = "pauc compare") -> None:
         )
 
 
+def check_validations(config: dict[str, Any], epochs: int) -> None:
+    """Reject a training that is too short to be validated, because none of its epochs could be chosen."""
+    every = config["trainer"].get("check_val_every_n_epoch")
+    if every is not None and every > epochs:
+        raise InputError(
+            f"`--epochs {epochs}`: with `trainer.check_val_every_n_epoch: {every}` no epoch of a method would be "
+            f"validated, so none could be chosen. Give --epochs {every} or more, or "
+            "--trainer.check_val_every_n_epoch 1."
+        )
+
+
 def _settings(plan: Plan, cell: Cell, common: Path | None) -> Iterator[str]:
     """Yield the settings in the order in which they win: files, the file's options, the command line's."""
     variants = plan.variants_of(cell)

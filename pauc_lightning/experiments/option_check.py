@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.cells import Cell
-from pauc_lightning.experiments.commands import check_config, print_config_arguments
+from pauc_lightning.experiments.cells import Cell, Run
+from pauc_lightning.experiments.commands import check_config, check_validations, print_config_arguments
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
 from pauc_lightning.experiments.note import common_settings
 from pauc_lightning.experiments.plan import Plan
@@ -37,6 +37,8 @@ def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> 
     try:
         config: dict[str, Any] = yaml.safe_load(run_pauc(print_config_arguments(plan, cell, common)).text)
         check_config(config)
+        if isinstance(cell, Run):
+            check_validations(config, plan.epochs_of(cell))
         return config
     except RunFailed as failed:
         if not failed.is_mistake:

@@ -16,6 +16,8 @@ TABLE = "table.csv"
 QUANTITY = "test_pauc"
 """The rows that are read: the partial AUC on the test part."""
 _TEXTS = ("quantity", "data", "backbone", "method", "baseline")
+_LARGEST = 100.0
+"""No interval of a gain reaches so far, not even that of two seeds."""
 _NUMBERS = ("max_fpr", "min_tpr", "gain", "gain_low", "gain_high")
 
 
@@ -155,6 +157,13 @@ def _row(file: Path, line: int, found: Mapping[str, str]) -> GainRow:
     if low is not None and high is not None and low > high:
         raise InputError(
             f"`{file}`, line {line}: gain_low {low:g} is above gain_high {high:g}. Write the smaller one as gain_low."
+        )
+    known = [number for number in (low, gain, high) if number is not None]
+    if known != sorted(known) or any(abs(number) > _LARGEST for number in known):
+        said = ", ".join(f"{number:g}" for number in known)
+        raise InputError(
+            f"`{file}`, line {line}: {said} are not the lower end, the mean and the upper end of a gain. Write the "
+            "table again with the command of the comparison."
         )
     return GainRow(found["data"], found["backbone"], found["method"], region, gain, low, high)
 

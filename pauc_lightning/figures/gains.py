@@ -223,7 +223,8 @@ def _report_left_out(
         )
     if not drawn:
         raise InputError(
-            f"`{paths}`: no gain that was chosen has an interval. Compare with more seeds, such as `--seeds 0 1 2`."
+            f"`{paths}`: no gain that was chosen has an interval. Repeat the runs that failed, if any, or compare with "
+            "more seeds, such as `--seeds 0 1 2`."
         )
     without = [
         f"{row.method} on {', '.join(filter(None, (table.data_of(row), row.backbone, row.region.title)))}"

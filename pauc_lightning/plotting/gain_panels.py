@@ -15,7 +15,7 @@ from matplotlib.textpath import TextPath
 
 from pauc_lightning.plotting.gains import ARROWS, Gain, Look, draw_gains, handles_of, looks_of, reach_of
 from pauc_lightning.plotting.print_style import COLUMN, PAGE, PRINT, in_print_style
-from pauc_lightning.plotting.style import EDGE_COLOUR, NotebookFigure
+from pauc_lightning.plotting.style import EDGE_COLOUR, NotebookFigure, as_typed
 
 _MARKER, _SMALL = 4.2, 7.0
 """Sizes of the markers and of the line below a heading, in points."""
@@ -113,7 +113,7 @@ def plot_gain_panels(
 def _head(ax: Axes, heading: str, detail: str) -> None:
     """Write the lines above a panel."""
     pad = 72 * _PAD
-    ax.set_title(heading, loc="left", pad=pad + (72 * _LINE if detail else 0.0), fontweight="bold")
+    ax.set_title(as_typed(heading), loc="left", pad=pad + (72 * _LINE if detail else 0.0), fontweight="bold")
     ax.annotate(
         detail,
         (0, 1),
@@ -208,7 +208,7 @@ def _length(text: str, size: str, weight: str = "normal") -> float:
     """The width of a text in inches, at the size of the print style with that name."""
     if not text.strip():
         return 0.0
-    path = TextPath((0, 0), text, size=PRINT[size], prop=FontProperties(weight=weight))
+    path = TextPath((0, 0), as_typed(text), size=PRINT[size], prop=FontProperties(weight=weight))
     return _HINTED * float(path.get_extents().width) / 72
 
 
@@ -237,7 +237,7 @@ def _explain(figure: Figure, looks: Mapping[str, Look], baseline: str, own_scale
         columnspacing=1.6,
         **options,
     )
-    lines = [f"gain in partial AUC over {baseline}, with its 95 % interval"]
+    lines = [f"gain in partial AUC over {as_typed(baseline)}, with its 95 % interval"]
     lines += ["every panel has a scale of its own"] if own_scales else []
     figure.text(
         0.5,

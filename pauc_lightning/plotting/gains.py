@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter, MaxNLocator
 
-from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
+from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, as_typed, new_figure, tidy
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "p")
 ARROWS = ("<", ">")
@@ -71,7 +71,15 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
 def handles_of(looks: Mapping[str, Look], size: float) -> list[Line2D]:
     """The entries of a legend: a marker on its interval, for each method."""
     return [
-        Line2D([], [], color=look.colour, marker=look.marker, linewidth=1.2, markersize=size, label=method)
+        Line2D(
+            [],
+            [],
+            color=look.colour,
+            marker=look.marker,
+            linewidth=1.2,
+            markersize=size,
+            label=as_typed(method),
+        )
         for method, look in looks.items()
     ]
 
@@ -106,10 +114,10 @@ def plot_gains(
         for ax, panel in zip(grid[line], on_line, strict=False):
             draw_gains(ax, [gain for gain in gains if gain.panel == panel], data, looks, reach)
             ax.tick_params(labelsize=8)
-            ax.set_title(panel, fontsize=9, loc="left")
+            ax.set_title(as_typed(panel), fontsize=9, loc="left")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    figure.supxlabel(f"gain in partial AUC over {baseline}, with its 95 % interval", fontsize=8)
+    figure.supxlabel(f"gain in partial AUC over {as_typed(baseline)}, with its 95 % interval", fontsize=8)
     if len(methods) > 1:
         figure.legend(
             handles=handles_of(looks, 5),
@@ -158,7 +166,7 @@ def draw_gains(
             if gain.method == method:
                 _draw_gain(ax, gain, data.index(gain.data) + offset, look, reach, size)
     ax.set(xlim=reach, ylim=(len(data) - 0.5, -0.5))
-    ax.set_yticks(range(len(data)), data)
+    ax.set_yticks(range(len(data)), list(map(as_typed, data)))
     for row in range(1, len(data)):
         ax.axhline(row - 0.5, color="#E3E7EB", linewidth=0.5, zorder=0)
     _mark_gains(ax)

@@ -38,6 +38,11 @@ def new_figure(width: float, height: float) -> NotebookFigure:
     return NotebookFigure(figsize=(width, height), dpi=150, layout="constrained")
 
 
+def as_typed(text: str) -> str:
+    """Escape a name that people chose: matplotlib would typeset what stands between two dollars as mathematics."""
+    return text.replace("$", r"\$")
+
+
 def line_style(index: int) -> dict[str, Any]:
     """Return the colour and dashes of the line with this number; 28 numbers are distinguishable."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}

@@ -120,7 +120,7 @@ class Choice:
 
     def __str__(self) -> str:
         """Describe the choice for people."""
-        return f"one of {', '.join(map(str, self.values))}"
+        return f"one of {', '.join(map(_as_in_yaml, self.values))}"
 
 
 Dimension: TypeAlias = Range | Choice
@@ -325,11 +325,23 @@ def _choice(where: str, values: list[Any]) -> Choice:
             raise InputError(
                 f"{where}: `{value}` cannot be chosen; write numbers, words, true, false or null."
             )
-        if isinstance(value, float) and math.isnan(value):
-            raise InputError(f"{where}: `{value}` is not a number; write null for an option without a value.")
-        if value in Choice(tuple(values[:position])):
-            raise InputError(f"{where}: `{value}` is given twice. Give it once.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(
+                f"{where}: `{value}` is no finite number; write null for an option without a value."
+            )
+        if any(_is_same(value, other) for other in values[:position]):
+            raise InputError(f"{where}: `{_as_in_yaml(value)}` is given twice. Give it once.")
     return Choice(tuple(values))
+
+
+def _is_same(value: Value, other: Value) -> bool:
+    """Whether two values are equal; 1 is 1.0, but not true."""
+    return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _as_in_yaml(value: Value) -> str:
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _range(where: str, kind: str, values: list[Any]) -> Range:

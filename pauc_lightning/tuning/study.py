@@ -13,7 +13,7 @@ import yaml
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.errors import InputError
-from pauc_lightning.experiments.commands import check_config
+from pauc_lightning.experiments.commands import check_config, check_validations
 from pauc_lightning.experiments.executors.base import Ended, Executor, Job
 from pauc_lightning.experiments.live import Progress
 from pauc_lightning.files import write_text
@@ -204,6 +204,7 @@ class Search:
             raise InputError(ended.failure.reason)
         config: dict[str, Any] = yaml.safe_load(ended.said.text)
         check_config(config, "pauc tune")
+        check_validations(config, self.request.epochs)
         return config
 
     def _warm_up(self) -> dict[int, Path]:

@@ -175,3 +175,20 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     with (folder / "metrics.csv").open(newline="") as file:
         rows = [(float(row["epoch"]), row["val/pauc"]) for row in csv.DictReader(file) if row["val/pauc"]]
     assert [epoch for epoch, _ in rows] == [3, 5, 7]  # the sixth epoch, numbered 5, ended the warm-up
+
+
+def test_the_command_does_not_blame_a_method_that_was_not_validated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(
+        [
+            *("fit", "-c", "digits", "-c", "upauci", f"--run_dir={tmp_path}", "--model.warmup_epochs=1"),
+            *("--trainer.max_epochs=3", "--trainer.check_val_every_n_epoch=4"),
+            *("--trainer.enable_progress_bar=false", "--figures.every_n_epochs=0"),
+        ]
+    )
+    printed = capsys.readouterr().out
+    assert (
+        "no epoch of UPAUCI itself was validated, because `trainer.check_val_every_n_epoch` is 4" in printed
+    )
+    assert "itself was better" not in printed

@@ -14,6 +14,7 @@ import pytest
 from figures.trained import check_files, read, run
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -121,6 +122,23 @@ def test_the_data_are_those_of_the_tables(tmp_path: Path) -> None:
     }
     assert {tuple(row.values()) for row in rows} == expected
     assert len(rows) == len(expected) == 24
+
+
+def test_names_are_written_as_typed(tmp_path: Path, figures: list[Figure]) -> None:
+    """Two dollars in a name are not the ends of a formula, which may even be none."""
+    table = write(
+        tmp_path / "a.csv", "$x^2$ linear $a$ 0.3 0 0.02 0.01 0.03", "$x^2$ linear b 0.3 0 0.02 0.01 0.03"
+    )
+    run("figure", "gains", rf"$\frac{{$={table}", "--out", tmp_path)
+    (figure,) = figures
+    (ax,) = figure.axes
+    shown = [
+        ax.get_title(loc="left"),
+        ax.get_yticklabels()[0].get_text(),
+        figure.legends[0].get_texts()[0].get_text(),
+    ]
+    assert [text.replace(r"\$", "$") for text in shown] == [r"$\frac{$", "$x^2$", "$a$"]
+    assert not any(is_math_text(text) for text in shown)
 
 
 def test_a_panel_for_each_comparison_backbone_and_region_with_its_own_rows(
@@ -386,6 +404,8 @@ GOOD = "a linear ours 0.1 0 0.02 0.01 0.03"
         ("a linear ours 0.1 0 much 0.01 0.03", "line 3: gain is `much`. Write a finite number"),
         ("a linear ours 0.1 0 0.02 nan 0.03", "line 3: gain_low is `nan`"),
         ("a linear ours 0.1 0 0.02 0.03 0.01", "line 3: gain_low 0.03 is above gain_high 0.01"),
+        ("a linear ours 0.1 0 0.5 0.01 0.03", "line 3: 0.01, 0.5, 0.03 are not the lower end, the mean and"),
+        ("a linear ours 0.1 0 1e300 -1e308 1e308", "line 3: -1e+308, 1e+300, 1e+308 are not the lower end"),
         ("a linear ours 30 0 0.02 0.01 0.03", "line 3: `max_fpr` is a rate"),
         ("a linear ours - 0 0.02 0.01 0.03", "line 3: the region is missing"),
         ("b linear ours 0.1 0 0.5 0.4 0.6", "line 3: a second row for ours"),
@@ -443,7 +463,7 @@ def test_a_file_that_is_no_table(
         ("one.csv --region 30", "`--region 30`"),
         ("one.csv --data_sets c", "`--data_sets c`: no table has it. Choose from a, b."),
         ("one.csv --methods theirs --data_sets b", "there is no gain to draw of what was chosen"),
-        ("one.csv --methods theirs", "no gain that was chosen has an interval. Compare with more seeds"),
+        ("one.csv --methods theirs", "no gain that was chosen has an interval. Repeat the runs that failed"),
         ("one.csv --columns 0", "`--columns 0`: give a whole number that is at least 1"),
         ("one.csv one.csv", "a table before it has the name `one`, too"),
         ("one.csv other.csv", "`other.csv`: its gains are over hard_ce, those of `one.csv` over ce"),
