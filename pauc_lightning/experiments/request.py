@@ -55,13 +55,14 @@ All other options go to every `pauc fit`, for example --model.backbone SmallCNN.
 """
 
 NOTES = """\
-Every method starts at the end of the warm-up, or at its initial weights with as many
-epochs in all, so that its best epoch may come early:
+Every method starts at the end of the warm-up. With start=initial it starts at its
+initial weights and trains for the epochs of both, so that it may stop early:
 
   pauc compare -c digits --methods ce ce_early upauci --for ce_early config=ce start=initial
 
-Seeds change the split, the initial weights and the order of the batches. The same command continues a comparison that
-was interrupted: finished runs are kept, and interrupted ones go on where they were.
+Seeds change the split, the initial weights and the order of the batches. The same
+command continues a comparison that was interrupted: finished runs are kept, and
+interrupted ones go on where they were.
 
 --out gets the tables (table.md, table.tex, table.csv), the ROC curves (roc.png) and a
 directory for each run with its log. If a run failed, the exit status is 1.
