@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pauc_lightning.advice.options import parse
+from pauc_lightning.advice.options import EARLY, parse
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Cell
 from pauc_lightning.experiments.compare import RunPauc, make_comparison
@@ -90,7 +90,7 @@ def _report(
             *_table(evidence),
             "",
             f"Means over {evidence.n_splits} splits{_tuned(evidence)}; intervals of paired gains, corrected for "
-            "overlapping splits. The method was chosen on the validation parts.",
+            f"overlapping splits. The method was chosen on the validation parts.{_early(evidence)}",
             *_left_out(failures),
         ]
     )
@@ -108,6 +108,17 @@ def _tuned(evidence: Evidence) -> str:
         return ", not tuned: the time allowed one trial only, every method as it is configured"
     trials = f"{most}" if fewest == most else f"{fewest} to {most}"
     return f", tuned on their validation parts with {trials} trials of each method"
+
+
+def _early(evidence: Evidence) -> str:
+    """Say what the baseline is."""
+    if not evidence.baselines:
+        return ""
+    n_early = evidence.baselines.count(EARLY)
+    return (
+        f" So was, on each split, {evidence.baseline.method}: from the warm-up or, with as many trials, from its "
+        f"initial weights, where it may stop early (the latter on {n_early} of {evidence.n_splits})."
+    )
 
 
 def _left_out(failures: Mapping[Cell, str]) -> list[str]:
@@ -150,7 +161,8 @@ def _next(evidence: Evidence, advice: Verdict, plan: Plan) -> str:
     from pauc_lightning.config_files import name_of_config
     from pauc_lightning.experiments.tuned import Search
 
-    method = evidence.chosen.method if advice.kind == "corner" else plan.baseline
+    baseline = evidence.baselines[0] if evidence.baselines else plan.baseline
+    method = evidence.chosen.method if advice.kind == "corner" else baseline
     folder = plan.out / Search(plan.tasks[0], plan.regions[0], plan.seeds[0]).folder
     configs = [*map(name_of_config, plan.configs), str(folder / f"best_{method}.yaml")]
     words = [part for config in configs for part in ("-c", config)]

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pauc_lightning.advice.options import EARLY
 from pauc_lightning.experiments.cells import Run
 from pauc_lightning.experiments.interval import TEST_OVER_TRAIN, Interval, corrected_interval
 from pauc_lightning.experiments.plan import Plan
@@ -49,6 +50,8 @@ class Evidence:
         methods: The methods that train for the region.
         trials: For each split, the number of trials of every method's search; one means that nothing was tuned.
         test_over_train: The size of the test part over that of the training part.
+        baselines: For each split, the label of the cross-entropy that is better on the validation part; empty if only
+            one was trained.
     """
 
     region: Region
@@ -56,6 +59,7 @@ class Evidence:
     methods: tuple[MethodEvidence, ...]
     trials: tuple[int, ...]
     test_over_train: float = TEST_OVER_TRAIN
+    baselines: tuple[str, ...] = ()
 
     @property
     def n_splits(self) -> int:
@@ -85,10 +89,39 @@ class Evidence:
         return corrected_interval(_differences(of.tpr, self.baseline.tpr), self.test_over_train)
 
 
+def better_on_validation(
+    name: str, candidates: Sequence[MethodEvidence]
+) -> tuple[MethodEvidence, tuple[str, ...]]:
+    """Take, on every split, the candidate that is better on the validation part; the test parts must not choose it.
+
+    Args:
+        name: What the chosen are called together.
+        candidates: Methods with values for the same splits; of equals, the first is taken.
+
+    Returns:
+        The values of the chosen, and which method was chosen on each split.
+    """
+    splits = range(len(candidates[0].test))
+    # Validation values are differences of others: equal ones may differ in their last bits.
+    chosen = [max(candidates, key=lambda of: round(of.validation[split], 9)) for split in splits]
+    both = list(zip(splits, chosen, strict=True))
+    return (
+        MethodEvidence(
+            name,
+            test=tuple(of.test[split] for split, of in both),
+            train=tuple(of.train[split] for split, of in both),
+            validation=tuple(of.validation[split] for split, of in both),
+            tpr=tuple(of.tpr[split] for split, of in both),
+        ),
+        tuple(of.method for of in chosen),
+    )
+
+
 def collect(results: Results) -> Evidence | None:
     """Take the evidence from the results of a comparison; None unless the baseline and a method have a whole split.
 
-    Splits count for which all methods have a value. A method that failed on all splits is left out.
+    Splits count for which all methods have a value. A method that failed on all splits is left out. The baseline of a
+    split is the better one, on the validation part, of cross-entropy from the warm-up and from its initial weights.
     """
     plan = results.plan
     (task,), (region,) = plan.tasks, plan.regions
@@ -103,7 +136,9 @@ def collect(results: Results) -> Evidence | None:
 
     methods = [method for method in plan.methods if any(is_known(method, seed) for seed in plan.seeds)]
     seeds = [seed for seed in plan.seeds if all(is_known(method, seed) for method in methods)]
-    if plan.baseline not in methods or len(methods) < 2 or not seeds:
+    baselines = [method for method in methods if method in (plan.baseline, EARLY)]
+    others = [method for method in methods if method not in baselines]
+    if not (baselines and others and seeds):
         return None
 
     def of(method: str) -> MethodEvidence:
@@ -117,12 +152,14 @@ def collect(results: Results) -> Evidence | None:
             tpr=tuple(float(results.curves[run].tpr_at(region.max_fpr)) for run in runs),
         )
 
+    baseline, chosen = better_on_validation(plan.baseline, [of(method) for method in baselines])
     return Evidence(
         region,
-        of(plan.baseline),
-        tuple(of(method) for method in methods if method != plan.baseline),
+        baseline,
+        tuple(of(method) for method in others),
         tuple(_trials(plan, Search(task, region, seed)) for seed in seeds),
         results.test_over_train.get(task, TEST_OVER_TRAIN),
+        chosen if EARLY in plan.methods else (),
     )
 
 

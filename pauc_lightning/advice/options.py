@@ -11,9 +11,11 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import request
 from pauc_lightning.experiments.option_values import minutes, region
 from pauc_lightning.experiments.plan import Plan, Tuning
-from pauc_lightning.experiments.variant import option_names
+from pauc_lightning.experiments.variant import Variant, option_names
 
 BASELINE = "ce"
+EARLY = "ce_early"
+"""The label of cross-entropy from its initial weights, which may stop early."""
 FEWEST_SEEDS = 3
 """With fewer splits an interval says nothing."""
 
@@ -39,8 +41,11 @@ All other options go to every `pauc fit`, for example --model.backbone LinearSco
 NOTES = """\
 For each split, all methods start from the same cross-entropy warm-up, their settings
 are searched on the validation part with the same number of trials for each, and the
-best settings are tested once. Gains are paired by split; the interval is corrected
-for overlapping splits. The same command continues after an interruption.
+best settings are tested once. Cross-entropy gets as many trials again from its initial
+weights, where it may stop early; on each split the one of the two that is better on the
+validation part is what the methods are compared with. Gains are paired by split; the
+interval is corrected for overlapping splits. The same command continues after an
+interruption.
 
 --out gets the answer (advice.md, advice.png), the tables of the comparison (table.md,
 table.tex, table.csv) and all runs. The last line printed is the command to type next.
@@ -74,6 +79,8 @@ def parse(argv: Sequence[str]) -> AdviceRequest:
             raise InputError(f"`--{name}` cannot be given to pauc advise: {_NOT_TO_BE_GIVEN[name]}.")
     region("--region", own.region)  # `pauc compare` would call it by another name
     methods = list(dict.fromkeys([BASELINE, *own.methods]))
+    if EARLY in methods:
+        raise InputError(f"`--methods {EARLY}`: it is always compared. Leave it out.")
     if len(methods) == 1:
         raise InputError(
             f"`--methods {' '.join(own.methods)}`: name a method besides {BASELINE}, such as upauci."
@@ -94,7 +101,17 @@ def parse(argv: Sequence[str]) -> AdviceRequest:
     )
     if len(plan.tasks) > 1:
         raise InputError("`pauc advise` looks at one data set and one backbone: leave out the other ones.")
-    return AdviceRequest(replace(plan, tuning=Tuning()), minutes("--minutes", own.minutes))
+    plan = replace(plan, tuning=Tuning(), methods=_with_early_stopping(plan))
+    return AdviceRequest(plan, minutes("--minutes", own.minutes))
+
+
+def _with_early_stopping(plan: Plan) -> dict[str, Variant]:
+    """Add cross-entropy from its initial weights: at the end of a warm-up it can no longer stop early."""
+    baseline = plan.methods[BASELINE]
+    if not plan.has_warm_up(BASELINE):  # it starts there already
+        return dict(plan.methods)
+    others = {label: method for label, method in plan.methods.items() if label != BASELINE}
+    return {BASELINE: baseline, EARLY: replace(baseline, start="initial"), **others}
 
 
 def _parser() -> PlainParser:

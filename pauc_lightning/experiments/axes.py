@@ -10,11 +10,19 @@ from typing import Any
 from pauc_lightning.config_files import find_config
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.option_values import check_is_name, method_config, taken_by
-from pauc_lightning.experiments.variant import Variant, class_option, option_names, option_texts
+from pauc_lightning.experiments.variant import (
+    Start,
+    Variant,
+    class_option,
+    option_names,
+    option_texts,
+    read_start,
+)
 
 WARM_UP = "warmup"
 """The name of the warm-ups where methods are named."""
 
+_START = "start"
 _LABEL = re.compile(r"\w[\w.+-]*")
 
 NOT_TO_BE_GIVEN = {
@@ -28,12 +36,14 @@ NOT_TO_BE_GIVEN = {
     "model.max_fpr": "give --regions instead",
     "model.min_tpr": "give --regions instead",
     "model.warmup_epochs": "give --warmup_epochs instead",
-    "model.init_weights": "every method starts from the common warm-up",
+    "model.init_weights": "every method starts from the common warm-up, or from its initial weights with "
+    "`--for <method> start=initial`",
     "test_best": "every run is tested at its best epoch",
     "ckpt_path": "to continue a comparison, type its command again",
     "trainer.fast_dev_run": "it saves nothing; for a quick look give --epochs 1 --seeds 0",
     "trainer.logger": "every run is kept in --out; for W&B give --wandb",
     "trainer.enable_checkpointing": "the methods start from a checkpoint and are tested at one",
+    "start": "a method has it of its own, as in `--for <method> start=initial`",
     "print_config": "a run's settings are in its config.yaml",
 }
 """Options of ``pauc fit`` that a comparison sets itself or cannot work with, and what to do instead."""
@@ -62,6 +72,10 @@ def method_variant(label: str, settings: Any) -> Variant:
 
 def warm_up_variant(settings: Any) -> Variant:
     """The config and the options of the warm-ups: cross-entropy, unless another config is named."""
+    if isinstance(settings, Mapping) and _START in settings:
+        raise InputError(
+            f"`{WARM_UP}: {_START}`: a warm-up always starts from initial weights. Give `{_START}` to a method."
+        )
     return _method("warmup:", WARM_UP, "ce", settings)
 
 
@@ -100,10 +114,14 @@ def check_names(options: Sequence[str], owner: str = "") -> None:
 
 
 def _method(option: str, label: str, config: str, settings: Any) -> Variant:
+    start: Start = "warmup"
+    if isinstance(settings, Mapping) and _START in settings:
+        start = read_start(f"{label}: {{{_START}: {settings[_START]}}}", settings[_START])
+        settings = {key: value for key, value in settings.items() if key != _START}
     names, options = _split(label, settings)
     paths = [_path_or_method(option, name) for name in names or [config]]
     check_names(options, label)
-    return Variant(tuple(map(str, paths)), options)
+    return Variant(tuple(map(str, paths)), options, start=start)
 
 
 def _path_or_method(option: str, name: str) -> Path:

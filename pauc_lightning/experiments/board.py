@@ -123,13 +123,20 @@ class Board:
     def _as_remaining(self, cell: Cell) -> Remaining:
         running = self.running.get(cell)
         seconds = None if running is None else self._clock() - running.started
-        after = cell.warm_up if isinstance(cell, Run) else None
-        return Remaining(cell, cell.kind, self.plan.epochs_of(cell), seconds, after)
+        return Remaining(cell, cell.kind, self.plan.epochs_of(cell), seconds, self.plan.warm_up_of(cell))
 
     def table(self, task: Task) -> Table:
         """The table of a task's results so far."""
         plan = self.plan
-        return Table(list(plan.methods), plan.regions, plan.seeds, self.outcome, plan.baseline, task)
+        return Table(
+            list(plan.methods),
+            plan.regions,
+            plan.seeds,
+            self.outcome,
+            plan.baseline,
+            task,
+            from_initial_weights=plan.methods_from_initial_weights,
+        )
 
     def outcome(self, run: Run) -> Outcome:
         """The outcome of a run; empty until it is known."""

@@ -92,7 +92,7 @@ class Run:
 
     @property
     def warm_up(self) -> WarmUp:
-        """The training that this one starts from, if there are warm-ups."""
+        """The training of its task and seed that methods start from, if there are warm-ups."""
         return WarmUp(self.seed, self.task)
 
     @property

@@ -154,7 +154,9 @@ class Comparison:
         self._train_cells(list(warm_ups_of(missing)), executor, common)
         runs = [cell for cell in missing if isinstance(cell, Run)]
         lost = [run for run in runs if run.warm_up in self.failures]
-        self.failures |= {run: f"not run, because its {run.warm_up.title}, failed." for run in lost}
+        self.failures |= {
+            run: f"not run, because the {run.warm_up.title}, failed, which its search needs." for run in lost
+        }
         runs = [run for run in runs if run not in lost]
         tuned, failures = tuned_options(
             self.plan, self.directory, common, executor, searches(runs), lambda: watching(self._console)

@@ -247,9 +247,12 @@ class ComparisonDirectory:
         missing: list[Cell] = []
         unfinished = [run for run in plan.runs if self.finished(run) is None]
         for warm_up in dict.fromkeys(run.warm_up for run in unfinished):
-            if plan.warmup_epochs > 0 and self.warm_up_checkpoint(warm_up) is None:
+            runs = [run for run in unfinished if run.warm_up == warm_up]
+            # A search is for all methods at a time, also for those whose runs are finished.
+            is_wanted = any(plan.warm_up_of(run) for run in (runs if plan.tuning is None else plan.runs))
+            if is_wanted and self.warm_up_checkpoint(warm_up) is None:
                 missing.append(warm_up)
-            missing += [run for run in unfinished if run.warm_up == warm_up]
+            missing += runs
         return missing
 
 

@@ -75,6 +75,11 @@ class Note:
         now = variant.as_dict()
         # Earlier versions had no options for single methods.
         before = earlier.get(axis, {}).get(label, {"config": list(variant.configs), "options": []})
+        if before.get("start", "warmup") != variant.start:
+            raise InputError(
+                f"`--out {self.folder}` holds runs of {label} with another start ({before.get('start', 'warmup')}, now "
+                f"{variant.start}). Give another --out, or another label."
+            )
         for key in ("config", "options"):
             if before[key] != now[key]:
                 raise InputError(

@@ -48,7 +48,7 @@ class Plan:
         regions: The regions to train for and test in.
         seeds: Each method is trained once per region and seed.
         warmup_epochs: Epochs of the common warm-up; 0 means none.
-        epochs: Epochs of each method.
+        epochs: Epochs of each method after the warm-up; one that starts from its initial weights trains for both.
         baseline: The method to which the others are compared.
         train_part: Whether to evaluate the models on the training part, too.
         out: The directory of all runs.
@@ -102,14 +102,31 @@ class Plan:
 
     @property
     def warm_ups(self) -> list[WarmUp]:
-        """All warm-ups."""
-        if self.warmup_epochs == 0:
+        """All warm-ups; none if every method starts from its initial weights."""
+        if not any(map(self.has_warm_up, self.methods)):
             return []
         return [WarmUp(seed, task) for task in self.tasks for seed in self.seeds]
 
+    @property
+    def methods_from_initial_weights(self) -> tuple[str, ...]:
+        """The methods that start from their initial weights although others start from the warm-up's end."""
+        return tuple(
+            method for method in self.methods if self.warmup_epochs > 0 and not self.has_warm_up(method)
+        )
+
+    def has_warm_up(self, method: str) -> bool:
+        """Whether a method starts at the end of a warm-up."""
+        return self.warmup_epochs > 0 and self.methods[method].start == "warmup"
+
+    def warm_up_of(self, cell: Cell) -> WarmUp | None:
+        """The warm-up that a cell starts from; None for initial weights."""
+        return cell.warm_up if isinstance(cell, Run) and self.has_warm_up(cell.method) else None
+
     def epochs_of(self, cell: Cell) -> int:
-        """The number of epochs that a cell trains for."""
-        return self.warmup_epochs if isinstance(cell, WarmUp) else self.epochs
+        """The number of epochs that a cell trains for: without a warm-up, a method has its epochs, too."""
+        if isinstance(cell, WarmUp):
+            return self.warmup_epochs
+        return self.epochs if self.has_warm_up(cell.method) else self.warmup_epochs + self.epochs
 
     def variants_of(self, cell: Cell) -> tuple[Variant, ...]:
         """The values of the axes that make up a cell; later ones win."""

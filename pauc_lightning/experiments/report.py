@@ -185,4 +185,5 @@ class Results:
             task,
             best,
             self.test_over_train.get(task, TEST_OVER_TRAIN),
+            from_initial_weights=plan.methods_from_initial_weights,
         )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pauc_lightning.cli.nearest import nearest
 from pauc_lightning.cli.plain_parser import PlainParser
+from pauc_lightning.config_files import list_configs
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.axes import (
     WARM_UP,
@@ -35,7 +36,7 @@ from pauc_lightning.experiments.option_values import (
     whole_number,
 )
 from pauc_lightning.experiments.plan import Plan, Tuning
-from pauc_lightning.experiments.variant import Variant, option_names, option_texts, split_option
+from pauc_lightning.experiments.variant import Variant, option_names, option_texts, read_start, split_option
 
 _METHODS = ("ce", "pauci", "upauci")
 _REGIONS = ("0.3",)
@@ -54,9 +55,14 @@ All other options go to every `pauc fit`, for example --model.backbone SmallCNN.
 """
 
 NOTES = """\
-Every method starts at the end of the warm-up. Seeds change the split, the initial
-weights and the order of the batches. The same command continues a comparison that
-was interrupted: finished runs are kept, and interrupted ones go on where they were.
+Every method starts at the end of the warm-up. With start=initial it starts at its
+initial weights and trains for the epochs of both, so that it may stop early:
+
+  pauc compare -c digits --methods ce ce_early upauci --for ce_early config=ce start=initial
+
+Seeds change the split, the initial weights and the order of the batches. The same
+command continues a comparison that was interrupted: finished runs are kept, and
+interrupted ones go on where they were.
 
 --out gets the tables (table.md, table.tex, table.csv), the ROC curves (roc.png) and a
 directory for each run with its log. If a run failed, the exit status is 1.
@@ -82,14 +88,15 @@ def parse(argv: Sequence[str]) -> Plan:
     )
     found = read_experiment(arguments.config)
     experiment, section = found if found else (None, CompareSection(Path(), {}))
-    methods = _axis("methods", arguments.methods, section, method_variant, _METHODS)
+    new = _configs_of_new_labels(arguments.only_for, section.axis("methods"))
+    methods = _axis("methods", arguments.methods, section, method_variant, _METHODS, new)
     data = _axis("data", arguments.data_sets, section, data_variant)
     backbones = _axis("backbones", arguments.backbones, section, backbone_variant)
     _check_axes_alone(extra, bool(data), bool(backbones))
     axes = {"methods": methods, "data": data, "backbones": backbones}
     axes[WARM_UP] = {WARM_UP: warm_up_variant(section.settings(WARM_UP))}
     for words in arguments.only_for:
-        _add_options(axes, words)
+        _add_options(axes, words, new)
     option, texts = _given("regions", arguments.regions, section, _REGIONS)
     regions = [region(option, text) for text in texts]
     check_repeats(option, texts, [found.name for found in regions])
@@ -157,7 +164,7 @@ def _parser() -> PlainParser:
         dest="only_for",
         metavar="NAME",
         help="options for one method only: --for upauci model.descent_lr=0.1; also for a data set, a backbone "
-        "or `warmup`",
+        "or `warmup`; for a method, config=NAME and start=initial, too",
     )
     add(
         "--regions",
@@ -207,12 +214,31 @@ def _axis(
     section: CompareSection,
     variant: Callable[[str, Any], Variant],
     default: Sequence[str] = (),
+    configs: Mapping[str, str] | None = None,
 ) -> dict[str, Variant]:
-    """The values of an axis: those named on the command line, else those of the file, else the default."""
+    """The values of an axis: those named on the command line, else those of the file, else the default.
+
+    Args:
+        name: The axis.
+        given: The labels on the command line.
+        section: The file's section.
+        variant: Makes a value of its label and settings.
+        default: The labels if there are no others.
+        configs: Configs from the command line, by label.
+    """
     in_file = section.axis(name)
     labels = given or list(in_file) or list(default)
     check_repeats(f"--{name}", labels, labels)
-    return {label: variant(label, in_file.get(label)) for label in labels}
+    settings = {**in_file, **{label: {"config": config} for label, config in (configs or {}).items()}}
+    return {label: variant(label, settings.get(label)) for label in labels}
+
+
+def _configs_of_new_labels(only_for: Sequence[Sequence[str]], in_file: Container[str]) -> dict[str, str]:
+    """The configs in ``--for LABEL config=NAME``, for labels that stand for nothing else yet."""
+    pairs = ((label, split_option(word)) for label, *words in only_for for word in words)
+    given = {label: pair[1] for label, pair in pairs if pair is not None and pair[0] == "config"}
+    methods = {Path(name).name for _, name, _ in list_configs() if Path(name).parent.name == "method"}
+    return {label: config for label, config in given.items() if label not in in_file and label not in methods}
 
 
 def _check_axes_alone(extra: Sequence[str], has_data: bool, has_backbones: bool) -> None:
@@ -224,8 +250,8 @@ def _check_axes_alone(extra: Sequence[str], has_data: bool, has_backbones: bool)
             raise InputError(f"`--{name}` would replace every backbone of the comparison: give --backbones.")
 
 
-def _add_options(axes: dict[str, dict[str, Variant]], words: Sequence[str]) -> None:
-    """Give options to one value of an axis."""
+def _add_options(axes: dict[str, dict[str, Variant]], words: Sequence[str], new: Container[str]) -> None:
+    """Give options to one value of an axis; the config of a new label has been read before."""
     label, *pairs = words
     owners = [values for values in axes.values() if label in values]
     if not owners:
@@ -243,14 +269,19 @@ def _add_options(axes: dict[str, dict[str, Variant]], words: Sequence[str]) -> N
         settings[found[0]] = found[1]
     if not settings:
         raise InputError(f"`--for {label}` needs options: write `--for {label} model.learning_rate=0.1`.")
-    if "config" in settings:
+    variant = owners[0][label]
+    if "config" in settings and not (label in new and owners[0] is axes["methods"]):
         raise InputError(
-            f"`--for {label} config=...`: a config for one method is given in a file: `methods: {{{label}: "
-            "{config: ...}}` in its section `compare:`."
+            f"`--for {label} config=...`: here a config makes a method of a new label; another config for one method "
+            f"is given in a file: `methods: {{{label}: {{config: ...}}}}` in its section `compare:`."
         )
+    settings.pop("config", None)
+    if "start" in settings and owners[0] is axes["methods"]:
+        start = settings.pop("start")
+        variant = replace(variant, start=read_start(f"--for {label} start={start}", start))
     options = option_texts(settings)
     check_names(options, label)
-    owners[0][label] = replace(owners[0][label], last=(*owners[0][label].last, *options))
+    owners[0][label] = replace(variant, last=(*variant.last, *options))
 
 
 def _baseline(given: str | None, section: CompareSection, methods: list[str]) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pauc_lightning.experiments.cells import Cell, Run, WarmUp
+
+
+def common_warm_up(cell: Cell) -> WarmUp | None:
+    """The warm-up that a cell waits for if every run starts from one."""
+    return cell.warm_up if isinstance(cell, Run) else None
 
 
 class Schedule:
@@ -12,6 +17,7 @@ class Schedule:
 
     Args:
         missing: The cells to train, in the order of preference. A run whose warm-up is not among them is ready.
+        warm_up_of: Returns the warm-up that a cell waits for; None if it waits for none.
 
     Example:
         >>> from pauc_lightning.region import Region
@@ -25,14 +31,17 @@ class Schedule:
         True
     """
 
-    def __init__(self, missing: Sequence[Cell]) -> None:
+    def __init__(
+        self, missing: Sequence[Cell], warm_up_of: Callable[[Cell], WarmUp | None] = common_warm_up
+    ) -> None:
+        self._warm_up_of = warm_up_of
         self._waiting = list(missing)
         self._pending = {cell for cell in missing if isinstance(cell, WarmUp)}
 
     def next(self) -> Cell | None:
         """Hand out the next cell that is ready; None if none is."""
         for cell in self._waiting:
-            if isinstance(cell, WarmUp) or cell.warm_up not in self._pending:
+            if self._warm_up_of(cell) not in self._pending:
                 self._waiting.remove(cell)
                 return cell
         return None
@@ -45,6 +54,6 @@ class Schedule:
         """Note that a cell has failed; return the runs that cannot be trained, and hand them out no more."""
         if not isinstance(cell, WarmUp):
             return []
-        lost = [run for run in self._waiting if isinstance(run, Run) and run.warm_up == cell]
+        lost = [run for run in self._waiting if isinstance(run, Run) and self._warm_up_of(run) == cell]
         self._waiting = [other for other in self._waiting if other not in lost]
         return lost

@@ -39,7 +39,7 @@ def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str
     of_region = _of_region if len(tables[0].methods) - 1 <= _FEW else _by_method
     texts = [of_region(tables, gaps, region) for region in tables[0].regions]
     signs = [text for sign, text in _SIGNS.items() if any(sign in of_one for of_one in texts)]
-    return "\n\n".join([*texts, " ".join([*_note(tables, gaps), *signs])])
+    return "\n\n".join([*texts, " ".join([*_note(tables, gaps), *tables[0].starts(), *signs])])
 
 
 def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:

@@ -51,6 +51,7 @@ class Table:
         published: Published values by method and region, shown beside ours.
         paired: Returns the interval of one run's gain over another on the same test samples, for a single seed; None
             if it is unknown.
+        from_initial_weights: The methods that start from their initial weights although others have a warm-up.
 
     Example:
         >>> values = {("ce", 0): 0.50, ("ce", 1): 0.60, ("pauci", 0): 0.55, ("pauci", 1): 0.66}
@@ -72,6 +73,7 @@ class Table:
     test_over_train: float = TEST_OVER_TRAIN
     published: Mapping[tuple[str, Region], float] | None = None
     paired: Paired = lambda run, other: None
+    from_initial_weights: Sequence[str] = ()
 
     def header(self) -> list[str]:
         """The titles of the columns."""
@@ -147,6 +149,20 @@ class Table:
 
     def legend(self) -> list[str]:
         """Explain what the cells hold, in sentences; marks of formats are explained by the formats."""
+        return [*self._explanation(), *self.starts()]
+
+    def starts(self) -> list[str]:
+        """Say which methods had no warm-up, in a sentence; nothing if all had the same start."""
+        names = self.from_initial_weights
+        if not names:
+            return []
+        its, each = ("its", "it") if len(names) == 1 else ("their", "they")
+        return [
+            f"{' and '.join(names)} started from {its} initial weights, with the warm-up's epochs on top, so {each} "
+            "may stop early: the best epoch on the validation part counts."
+        ]
+
+    def _explanation(self) -> list[str]:
         lines = self._what_cells_hold()
         if not lines:
             return []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.board import Board
-from pauc_lightning.experiments.cells import Cell, Run, WarmUp
+from pauc_lightning.experiments.cells import Cell, WarmUp
 from pauc_lightning.experiments.commands import fit_arguments, resume_arguments
 from pauc_lightning.experiments.directory import ComparisonDirectory
 from pauc_lightning.experiments.display import Display
@@ -65,7 +65,7 @@ class Training:
             InputError: If the very first one, a warm-up, is rejected: then nothing can be trained.
             KeyboardInterrupt: If the user interrupts.
         """
-        schedule = Schedule(missing)
+        schedule = Schedule(missing, self._plan.warm_up_of)
         while True:
             while len(self._running) < self._executor.slots and (cell := schedule.next()) is not None:
                 self._start(cell, board)
@@ -80,9 +80,9 @@ class Training:
     def _start(self, cell: Cell, board: Board, anew: bool = False) -> None:
         """Start a cell, or continue it where it was interrupted."""
         plan, directory = self._plan, self._directory
-        start = None
-        if isinstance(cell, Run) and plan.warmup_epochs > 0:
-            start = directory.warm_up_checkpoint(cell.warm_up)
+        start, warm_up = None, plan.warm_up_of(cell)
+        if warm_up is not None:
+            start = directory.warm_up_checkpoint(warm_up)
             assert start is not None
         arguments = fit_arguments(plan, cell, start, self._common, self._added(cell))
         interrupted = None if anew else directory.interrupted(cell, arguments, plan.threads)

@@ -162,6 +162,7 @@ def _request(
             for label, method in plan.methods.items()
         },
         method_configs={label: method.configs for label, method in plan.methods.items()},
+        from_initial_weights=plan.methods_from_initial_weights,
         warm_ups=None if start is None else {search.seed: start},
         threads=plan.threads,
         command="pauc compare",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import yaml
 
+from pauc_lightning.errors import InputError
+
+Start: TypeAlias = Literal["warmup", "initial"]
+"""Where a method starts: at the end of the common warm-up, or at its initial weights."""
 _SECTIONS = ("model", "data", "trainer", "checkpoint", "figures", "predictions")
 
 
@@ -19,16 +23,35 @@ class Variant:
         configs: Config files.
         options: Options of ``pauc fit`` from the experiment's file, such as ``--model.descent_lr=0.1``.
         last: Options for this value from the command line, which win over those for all runs.
+        start: Where the method starts; no other axis has another start than the default.
     """
 
     configs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
+    start: Start = "warmup"
 
-    def as_dict(self) -> dict[str, list[str]]:
+    def as_dict(self) -> dict[str, Any]:
         """What comparison.json records; the last option of a name counts, wherever it came from."""
         chosen = {option.partition("=")[0]: option for option in (*self.options, *self.last)}
-        return {"config": list(self.configs), "options": sorted(chosen.values())}
+        start = {} if self.start == "warmup" else {"start": self.start}  # earlier versions had no other one
+        return {"config": list(self.configs), "options": sorted(chosen.values()), **start}
+
+
+def read_start(where: str, given: Any) -> Start:
+    """Check where a method is to start.
+
+    Args:
+        where: What was written, for the message.
+        given: The value.
+    """
+    for start in get_args(Start):
+        if given == start:
+            return cast(Start, start)
+    raise InputError(
+        f"`{where}`: a method starts at the end of the common warm-up (`start: warmup`) or at its initial weights "
+        "(`start: initial`)."
+    )
 
 
 def option_texts(settings: Mapping[str, Any]) -> tuple[str, ...]:

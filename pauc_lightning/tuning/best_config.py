@@ -23,7 +23,7 @@ def best_config(result: TuneResult, of: MethodResult, best: Trial) -> str:
         **best.parameters,
         "model.max_fpr": request.region.max_fpr,
         "model.min_tpr": request.region.min_tpr,
-        "model.warmup_epochs": request.warmup_epochs,
+        "model.warmup_epochs": request.warmup_epochs if request.has_warm_up(of.method) else 0,
     }
     for key, value in values.items():
         _set(settings, key, value)
@@ -37,17 +37,21 @@ def _comment(result: TuneResult, of: MethodResult, best: Trial) -> list[str]:
     default = of.default.value
     seeds = " ".join(map(str, request.seeds))
     configured = f"{default:.4f}" if default is not None else of.default.state
+    has_start = of.method not in request.from_initial_weights
+    epochs = f"{request.warmup_epochs} + {request.epochs}" if has_start else str(request.epochs_of(of.method))
+    start = (
+        "after a warm-up that all methods share" if has_start else "from initial weights, without a warm-up"
+    )
     lines = [
         f"{of.method} as tuned: validation {request.region.title} {best.value:.4f}; as configured {configured}.",
         f"The best of {len(of.trials)} trials ({best.number}, from 0), mean over seeds {seeds}, "
-        f"{request.warmup_epochs} + {request.epochs} epochs. Found by:",
+        f"{epochs} epochs. Found by:",
         f"  {request.command}",
-        "Tuned after a warm-up that all methods share. To repeat the trial bit for bit:",
+        f"Tuned {start}. To repeat the trial bit for bit:",
     ]
     for seed in request.seeds:
-        command = repeat_command(
-            request, of.config, of.method, best.parameters, seed, result.warm_ups.get(seed)
-        )
+        checkpoint = result.warm_ups.get(seed) if has_start else None
+        command = repeat_command(request, of.config, of.method, best.parameters, seed, checkpoint)
         # A number of threads is no option of `pauc fit`, and another one changes the last bits.
         lines.append(f"  OMP_NUM_THREADS={request.threads} {shlex.join(command)}")
     return lines

@@ -48,7 +48,7 @@ def trial_arguments(
     return (
         *("fit", *_common(request, request.configs_of(method)), *request.options_of(method)),
         *(as_option(key, value) for key, value in parameters.items()),
-        *_own(seed, run_dir, f"seed{seed}", request.epochs),
+        *_own(seed, run_dir, f"seed{seed}", request.epochs_of(method)),
         f"--trainer.callbacks+={json.dumps(record)}",
         *_phase(request, start),
     )
@@ -102,7 +102,11 @@ def repeat_command(
     """The command that repeats a trial from the file with its settings."""
     return [
         *fit_command(request, config, parameters, request.options_of(method)),
-        *(f"--seed_everything={seed}", f"--data.seed={seed}", f"--trainer.max_epochs={request.epochs}"),
+        *(
+            f"--seed_everything={seed}",
+            f"--data.seed={seed}",
+            f"--trainer.max_epochs={request.epochs_of(method)}",
+        ),
         *("--model.warmup_epochs=0", *([f"--model.init_weights={start}"] if start is not None else [])),
     ]
 

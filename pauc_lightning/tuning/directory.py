@@ -84,6 +84,8 @@ class TuningDirectory:
                     f"`--out {self.path}` holds trials made with another version of {changed}. Give another --out, or "
                     f"undo the change (the old content is in {self._note})."
                 )
+            if key == "warm_ups" and self._has_used_no_warm_up(methods):
+                continue
             if key != "data_files" and now[key] != earlier.get(key):
                 raise InputError(
                     f"`--out {self.path}` holds a search with other settings ({key}: {earlier.get(key)}, now "
@@ -92,7 +94,8 @@ class TuningDirectory:
         for method in request.methods:
             settings = _method_settings(request, method, spaces[method])
             if method in methods and methods[method] != settings and self.trials(method):
-                what = next(key for key in settings if settings[key] != methods[method].get(key))
+                keys = dict.fromkeys([*settings, *methods[method]])
+                what = next(key for key in keys if settings.get(key) != methods[method].get(key))
                 raise InputError(
                     f"`--out {self.path}` holds trials of {method} with another {what}. Give another --out, or undo "
                     f"the change (the old one is in {self._note})."
@@ -120,6 +123,12 @@ class TuningDirectory:
                 f"{self.path} holds trials of {method} with another {what}, and what was searched in different ways "
                 f"cannot be compared. Give another --out, or undo the change (the old one is in {self._note})."
             )
+
+    def _has_used_no_warm_up(self, methods: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Whether all trials started from initial weights, so that warm-ups may still be added."""
+        return not list(self.path.glob("warmup-*/")) and all(
+            settings.get("start") == "initial" for method, settings in methods.items() if self.trials(method)
+        )
 
     def _has_results(self) -> bool:
         return any(
@@ -243,6 +252,8 @@ def _method_settings(request: TuneRequest, method: str, space: Space) -> dict[st
         "config": {str(path): _text(path) for path in request.configs_of(method)},
         **space.noted(),
         "set of options": list(request.method_options.get(method, ())),
+        # Earlier versions had no other start.
+        **({"start": "initial"} if method in request.from_initial_weights else {}),
     }
 
 

@@ -117,6 +117,8 @@ def notes(result: TuneResult) -> list[str]:
         if of.space.file is None:
             varied = " and ".join(key.removeprefix("model.") for key in of.space.dimensions)
             found.append(f"{of.method} has no search file: {varied} were varied.")
+        if of.method in result.request.from_initial_weights:
+            found.append(f"{of.method} starts from its initial weights and may stop early.")
         collapsed = of.count("collapsed")
         if collapsed:
             found.append(

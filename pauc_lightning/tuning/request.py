@@ -34,6 +34,7 @@ class TuneRequest:
         options: Options for every ``pauc fit``, such as ``--model.backbone=SmallCNN``.
         method_options: Further options for the ``pauc fit`` of a method, by its name.
         method_configs: Config files of a method, by its name, if they are not ``configs/method/<name>.yaml``.
+        from_initial_weights: Methods whose trials start from initial weights and train for the warm-up's epochs, too.
         warm_ups: For each seed, the checkpoint of a finished warm-up to start from; None trains them here.
         threads: Threads of each training; other numbers give other last bits.
         command: The command to be recorded in the results.
@@ -53,6 +54,7 @@ class TuneRequest:
     options: tuple[str, ...] = ()
     method_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     method_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    from_initial_weights: tuple[str, ...] = ()
     warm_ups: Mapping[int, Path] | None = None
     threads: int = 1
     command: str = "pauc tune"
@@ -87,6 +89,15 @@ class TuneRequest:
         """The config files of a method, after those of all."""
         given = self.method_configs.get(method)
         return (method_config(method),) if given is None else tuple(map(Path, given))
+
+    def has_warm_up(self, method: str) -> bool:
+        """Whether the trials of a method start at the end of a warm-up."""
+        return self.warmup_epochs > 0 and method not in self.from_initial_weights
+
+    def epochs_of(self, method: str) -> int:
+        """The number of epochs of a method's trials."""
+        is_whole = method in self.from_initial_weights
+        return self.warmup_epochs + self.epochs if is_whole else self.epochs
 
     def options_of(self, method: str) -> tuple[str, ...]:
         """The options of a method's trainings, those of all first."""

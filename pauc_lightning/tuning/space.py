@@ -208,13 +208,17 @@ def space_of(method: str, configs: Sequence[Path] = ()) -> Space:
     Args:
         method: The method's name; ``configs/method/<method>.search.yaml`` here comes first, then the one that comes
             with the project.
-        configs: The method's config files; a search file beside one of them, the last first, comes next.
+        configs: The method's config files; the search file of one of them, the last first, comes next. It is found
+            by the config's name as above if the config is one of a method, or else beside it.
 
     Returns:
         What to vary; the learning rate and the weight decay if there is no file.
     """
     candidates = [folder / "method" / f"{method}{SEARCH_SUFFIX}" for folder in config_folders()]
-    candidates += [path.with_name(f"{path.stem}{SEARCH_SUFFIX}") for path in reversed(configs)]
+    for path in reversed(configs):
+        folders = config_folders() if path.parent.parent in config_folders() else ()
+        beside = (*(folder / path.parent.name for folder in folders), path.parent)
+        candidates += [folder / f"{path.stem}{SEARCH_SUFFIX}" for folder in beside]
     found = next((path for path in candidates if path.is_file()), None)
     return FALLBACK if found is None else read_space(found)
 

@@ -210,7 +210,7 @@ class Search:
     def _warm_up(self) -> dict[int, Path]:
         """Train the warm-ups that are missing, and return the checkpoints at their ends."""
         request = self.request
-        if request.warmup_epochs == 0:
+        if not any(map(request.has_warm_up, request.methods)):
             return {}
         if request.warm_ups is not None:
             return {seed: request.warm_ups[seed] for seed in request.seeds}
@@ -333,7 +333,7 @@ class Search:
             else {},  # the first is the method exactly as it is configured
             seed,
             self.directory.trial_folder(lane.method, trial.number),
-            warm_ups.get(seed),
+            warm_ups.get(seed) if self.request.has_warm_up(lane.method) else None,
             bars(lane.trials[: trial.known], seed) if is_pruned else [],
         )
         return Job(f"{lane.method}, trial {trial.number}, seed {seed}", arguments, self.request.threads)

@@ -48,6 +48,18 @@ def test_all_splits_are_used_and_the_time_is_kept() -> None:
     assert searches[1:] == pytest.approx([(600 - 104) / 4 - 20] * 4)
 
 
+def test_cross_entropy_that_may_stop_early_is_in_every_split_unless_there_is_no_warm_up() -> None:
+    clock = Clock()
+    for plan in Budget(request(minutes=10), clock).plans(lambda seed: False):
+        assert list(plan.methods) == ["ce", "ce_early", "partial_auc", "upauci"]
+        assert plan.methods_from_initial_weights == ("ce_early",)
+        assert plan.methods["ce_early"] == replace(plan.methods["ce"], start="initial")
+    digits = ["-c", str(find_config("digits"))]
+    assert list(parse([*digits, "--warmup_epochs", "0"]).plan.methods) == ["ce", "partial_auc", "upauci"]
+    plan = parse([*digits, "--for", "ce", "model.momentum=0.5"]).plan
+    assert plan.methods["ce_early"].last == ("--model.momentum=0.5",)
+
+
 def test_too_little_time_still_uses_three_splits_and_says_that_more_were_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pauc_lightning.advice.evidence import Evidence, MethodEvidence
+from pauc_lightning.advice.evidence import Evidence, MethodEvidence, better_on_validation
 from pauc_lightning.advice.verdict import verdict
 from pauc_lightning.region import Region
 
@@ -76,6 +76,14 @@ def test_the_method_is_chosen_on_validation_and_not_on_the_test_part() -> None:
     found = evidence(method("ce", [0.6, 0.6, 0.6]), lucky, chosen)
     assert found.chosen is chosen
     assert "chosen gains +0.0033" in verdict(found).sentence
+
+
+def test_the_baseline_of_a_split_is_the_cross_entropy_that_is_better_on_its_validation_part() -> None:
+    late = MethodEvidence("ce", (0.9, 0.9, 0.5), (0.8, 0.8, 0.8), (0.6, 0.7, 0.7), (0.1, 0.2, 0.3))
+    early = MethodEvidence("ce_early", (0.1, 0.6, 0.7), (0.5, 0.6, 0.7), (0.7, 0.7, 0.8), (0.4, 0.5, 0.6))
+    found, labels = better_on_validation("ce", [late, early])
+    assert labels == ("ce_early", "ce", "ce_early")  # whatever the test parts say; of equals, the first
+    assert found == MethodEvidence("ce", (0.1, 0.9, 0.7), (0.5, 0.8, 0.7), (0.7, 0.7, 0.8), (0.4, 0.2, 0.6))
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,9 @@ def test_own_files_come_first_and_methods_without_a_file_vary_the_two_settings_o
     own.parent.mkdir(parents=True)
     own.write_text("model.omega: {linear: [0, 1]}\n")
     assert space_of("upauci").file == own
+    assert space_of("slow", [ROOT / "configs/method/upauci.yaml"]).file == own  # that of its config
+    assert space_of("slow", [ROOT / "configs/method/ce.yaml"]).file == ROOT / "configs/method/ce.search.yaml"
+    assert space_of("slow", [tmp_path / "elsewhere/upauci.yaml"]) is FALLBACK  # another method of that name
     (tmp_path / "mine.search.yaml").write_text("model.omega: {linear: [0, 2]}\n")
     assert space_of("other", [tmp_path / "mine.yaml"]).dimensions == {"model.omega": Range(0, 2)}
 
