@@ -99,9 +99,13 @@ class Range:
         return min(self.high, max(self.low, float(f"{value:.{_DIGITS}g}")))
 
     def __str__(self) -> str:
-        """Describe the range for people."""
+        """Describe the range for people, and as the directory of a search records it."""
         kind = "whole numbers" if self.is_integer else "logarithmic" if self.is_log else "linear"
         return f"{self.low:g} to {self.high:g} ({kind})"
+
+    def in_yaml(self) -> str:
+        """Describe the range for people."""
+        return str(self)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,11 @@ class Choice:
         return any(value == other and type(value) is type(other) for other in self.values)
 
     def __str__(self) -> str:
-        """Describe the choice for people."""
+        """Describe the choice as the directory of a search records it; the words must stay as they are."""
+        return f"one of {', '.join(map(str, self.values))}"
+
+    def in_yaml(self) -> str:
+        """Describe the choice as it is written in a search file."""
         return f"one of {', '.join(map(_as_in_yaml, self.values))}"
 
 
@@ -301,7 +309,7 @@ def _first(where: str, form: dict[str, Any], dimension: Dimension) -> list[Value
     found = [_number_if_it_is_one(value) for value in values]
     for value in found:
         if value not in dimension:
-            raise InputError(f"{where}: `{value}` under `{_FIRST}` is not among {dimension}.")
+            raise InputError(f"{where}: `{value}` under `{_FIRST}` is not among {dimension.in_yaml()}.")
     return found
 
 
@@ -318,7 +326,7 @@ def _first_together(where: str, settings: Any, dimensions: Mapping[str, Dimensio
                 f"{nearest(key, dimensions)}"
             )
         if value not in dimensions[key]:
-            raise InputError(f"{where}: `{key}: {value}` is not among {dimensions[key]}.")
+            raise InputError(f"{where}: `{key}: {value}` is not among {dimensions[key].in_yaml()}.")
     return found
 
 

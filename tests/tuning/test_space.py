@@ -13,7 +13,7 @@ import yaml
 from pauc_lightning.cli import main
 from pauc_lightning.data import DigitsLT
 from pauc_lightning.errors import InputError
-from pauc_lightning.tuning.space import FALLBACK, Choice, Range, read_space, space_of
+from pauc_lightning.tuning.space import FALLBACK, Choice, Range, Space, read_space, space_of
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "configs/method").glob("*.search.yaml"))
@@ -235,6 +235,15 @@ def test_own_files_come_first_and_methods_without_a_file_vary_the_two_settings_o
     assert space_of("slow", [tmp_path / "elsewhere/upauci.yaml"]) is FALLBACK  # another method of that name
     (tmp_path / "mine.search.yaml").write_text("model.omega: {linear: [0, 2]}\n")
     assert space_of("other", [tmp_path / "mine.yaml"]).dimensions == {"model.omega": Range(0, 2)}
+
+
+def test_what_a_directory_records_does_not_change() -> None:
+    """Otherwise no search of an earlier version could be continued."""
+    noted = Space({"model.a": Choice((None, 1.0, True)), "model.b": Range(1e-4, 1.0, is_log=True)}).noted()
+    assert noted["search space"] == {
+        "model.a": "one of None, 1.0, True",
+        "model.b": "0.0001 to 1 (logarithmic)",
+    }
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
