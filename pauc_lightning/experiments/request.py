@@ -61,15 +61,13 @@ initial weights and trains for the epochs of both, so that it may stop early:
   pauc compare -c digits --methods ce ce_early upauci --for ce_early config=ce start=initial
 
 Seeds change the split, the initial weights and the order of the batches. The same
-command continues a comparison that was interrupted: finished runs are kept, and
-interrupted ones go on where they were.
+command continues a comparison that was interrupted, without repeating finished runs.
 
 --out gets the tables (table.md, table.tex, table.csv), the ROC curves (roc.png) and a
 directory for each run with its log. If a run failed, the exit status is 1.
 
 --train_part adds the partial AUC on the training part, the gap to the validation part,
-and the squared risk, the mean of (1 - (f+ - f-))^2 over the region's pairs, which PAUCI
-and UPAUCI minimise.
+and the squared risk of the region's pairs, which PAUCI and UPAUCI minimise.
 """
 
 
