@@ -99,8 +99,8 @@ def check_validations(config: dict[str, Any], epochs: int) -> None:
     every = config["trainer"].get("check_val_every_n_epoch")
     if every is not None and every > epochs:
         raise InputError(
-            f"`--epochs {epochs}`: with `trainer.check_val_every_n_epoch: {every}` no epoch of a method would be "
-            f"validated, so none could be chosen. Give --epochs {every} or more, or "
+            f"`--epochs`: with `trainer.check_val_every_n_epoch: {every}` none of a method's epochs, {epochs}, would "
+            f"be validated, so none could be chosen. Give --epochs {every} or more, or "
             "--trainer.check_val_every_n_epoch 1."
         )
 

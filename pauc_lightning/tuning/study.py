@@ -204,7 +204,7 @@ class Search:
             raise InputError(ended.failure.reason)
         config: dict[str, Any] = yaml.safe_load(ended.said.text)
         check_config(config, "pauc tune")
-        check_validations(config, self.request.epochs)
+        check_validations(config, self.request.epochs_of(method))
         return config
 
     def _warm_up(self) -> dict[int, Path]:

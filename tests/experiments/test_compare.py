@@ -421,7 +421,10 @@ def test_a_warm_up_that_is_not_at_its_end_is_refused(capsys: pytest.CaptureFixtu
         ("--regions 0.1,0.2,0.3", "write max_fpr, such as 0.3"),
         ("--epochs 0", "`--epochs 0`: give a whole number that is at least 1"),
         ("--epochs two", "`--epochs two`: give a whole number"),
-        ("--epochs 2 --trainer.check_val_every_n_epoch=3", "no epoch of a method would be validated"),
+        (
+            "--epochs 2 --trainer.check_val_every_n_epoch=3",
+            "none of a method's epochs, 2, would be validated",
+        ),
         ("--warmup_epochs -1", "`--warmup_epochs -1`: give a whole number that is at least 0"),
         ("--seed 0", "give --seeds instead"),
         ("--epoch 3", "Did you mean `--epochs`?"),

@@ -440,7 +440,7 @@ def test_other_code_gives_the_warm_ups_and_gets_settings() -> None:
 def test_a_search_that_would_validate_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     message = refused(capsys, "--methods", "ce", "--epochs=1", "--trainer.check_val_every_n_epoch=2")
     assert (
-        "`--epochs 1`: with `trainer.check_val_every_n_epoch: 2` no epoch of a method would be validated"
+        "`--epochs`: with `trainer.check_val_every_n_epoch: 2` none of a method's epochs, 1, would be validated"
         in message
     )
 
