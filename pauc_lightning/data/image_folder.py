@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class ImageFolderLT(ImageDataModule):
         cache_dir: Folder that keeps the decoded images for the next run; null keeps nothing.
         kwargs: Options of every image data module.
     """
+
+    input_files: ClassVar = ("root",)
 
     def __init__(
         self,

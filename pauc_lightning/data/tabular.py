@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -67,6 +67,8 @@ class TabularLT(LongTailDataModule):
             others, which is right where equal rows are different cases. `pauc data` counts them.
         kwargs: Options of every long-tailed data module.
     """
+
+    input_files: ClassVar = ("path",)
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Cell, Run
 from pauc_lightning.experiments.commands import check_config, check_validations, print_config_arguments
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed
+from pauc_lightning.experiments.input_files import InputFile, check_input_files, input_files
 from pauc_lightning.experiments.note import common_settings
 from pauc_lightning.experiments.plan import Plan
 
@@ -25,12 +26,22 @@ def check_options(plan: Plan, missing: Sequence[Cell], run_pauc: InnerRuns) -> d
         The settings of one of them; empty if none is missing.
 
     Raises:
-        InputError: If ``pauc fit`` rejects the settings of any of them.
+        InputError: If ``pauc fit`` rejects the settings of any of them, or a file that it reads does not exist.
     """
     kinds = {cell.kind: cell for cell in reversed(missing)}
     with _common_settings(plan) as common:
-        configs = [_check(plan, cell, common, run_pauc) for cell in reversed(kinds.values())]
-    return configs[-1] if configs else {}
+        configs = {cell: _check(plan, cell, common, run_pauc) for cell in reversed(kinds.values())}
+    if plan.executor in ("process", "processes"):  # other machines may have other files
+        check_input_files(_input_files(configs))
+    return list(configs.values())[-1] if configs else {}
+
+
+def _input_files(configs: Mapping[Cell, Mapping[str, Any]]) -> dict[str, list[InputFile]]:
+    """The files that the cells read, by the label of their data set."""
+    files: dict[str, list[InputFile]] = {}
+    for cell, config in configs.items():
+        files.setdefault(cell.task.data, []).extend(input_files(config))
+    return files
 
 
 def _check(plan: Plan, cell: Cell, common: Path | None, run_pauc: InnerRuns) -> dict[str, Any]:

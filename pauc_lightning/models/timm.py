@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -27,6 +27,8 @@ class TimmModel(nn.Module):
         frozen: Whether only the last layer is trained. The others keep their weights and the statistics of batch
             normalisation. `pauc features` computes the inputs of that layer once for all, which is much faster.
     """
+
+    input_files: ClassVar = ("weights",)
 
     def __init__(
         self,
