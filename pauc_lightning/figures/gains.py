@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,15 +71,15 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
     drawn = [(table, row) for table, row in chosen if row.has_interval]
     _report_left_out(tables, chosen, drawn)
     from pauc_lightning.figures.output import save_figure
-    from pauc_lightning.figures.runs import shown_name
+    from pauc_lightning.figures.runs import shown_name, shown_names
     from pauc_lightning.plotting import plot_gain_panels
 
-    methods = choice.methods or dict.fromkeys(row.method for _, row in drawn)
-    there = {row.method for _, row in drawn}
+    there = dict.fromkeys(row.method for _, row in drawn)
+    names = shown_names(list(there))
     figure = plot_gain_panels(
-        list(_gains(tables, drawn)),
+        list(_gains(tables, drawn, names)),
         shown_name(tables[0].baseline),
-        [shown_name(method) for method in methods if method in there],
+        [names[method] for method in choice.methods or there if method in there],
         columns,
         arguments.own_scales,
     )
@@ -242,8 +242,9 @@ def _report_left_out(
 # ---------------------------------------------------------------------- the figure and its data
 
 
-def _gains(tables: Sequence[GainTable], drawn: Sequence[tuple[GainTable, GainRow]]) -> Iterator[Gain]:
-    from pauc_lightning.figures.runs import shown_name
+def _gains(
+    tables: Sequence[GainTable], drawn: Sequence[tuple[GainTable, GainRow]], names: Mapping[str, str]
+) -> Iterator[Gain]:
     from pauc_lightning.plotting import Gain
 
     several = {table.path: len({row.backbone for row in table.rows}) > 1 for table in tables}
@@ -253,7 +254,7 @@ def _gains(tables: Sequence[GainTable], drawn: Sequence[tuple[GainTable, GainRow
         assert row.high is not None
         backbone = row.backbone if several[table.path] or not table.is_named else ""
         panel = f"{', '.join(filter(None, (table.heading, backbone)))}\n{row.region.title}"
-        yield Gain(table.data_of(row), panel, shown_name(row.method), row.gain, row.low, row.high)
+        yield Gain(table.data_of(row), panel, names[row.method], row.gain, row.low, row.high)
 
 
 def _csv_row(table: GainTable, row: GainRow) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,18 @@ def shown_name(method: str) -> str:
     """
     known = {timing.method: timing.paper_method for timing in timings()} | _NAMES
     return known.get(method, method)
+
+
+def shown_names(methods: Sequence[str]) -> dict[str, str]:
+    """The names of methods in one figure: their labels, where two would have the same name.
+
+    Example:
+        >>> shown_names(["auc_m", "AUC-M", "ce"])
+        {'auc_m': 'auc_m', 'AUC-M': 'AUC-M', 'ce': 'CE'}
+    """
+    names = {method: shown_name(method) for method in methods}
+    used = Counter(names.values())
+    return {method: name if used[name] == 1 else method for method, name in names.items()}
 
 
 def runs_of(request: FigureRequest, run_pauc: RunPauc, extra: Sequence[str] = ()) -> list[FigureRun]:

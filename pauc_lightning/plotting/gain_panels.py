@@ -87,11 +87,12 @@ def plot_gain_panels(
     between = _GAP + _TICKS * own_scales
     packed = _packed(panels, columns, _PAD + 2 * _LINE + between)
     width, margins, inner = _widths(packed)
-    headings = {id(panel): _wrapped(panel.heading, inner) for panel in panels}
+    headings = {id(panel): _wrapped(panel.heading, inner, "axes.titlesize", "bold") for panel in panels}
     above = _PAD + _LINE * max(1 + headings[id(panel)].count("\n") + bool(panel.detail) for panel in panels)
     depth = max(sum(above + panel.height + between for panel in column) for column in packed) - between
     upper = _LINE * 1.12 * -(-len(looks) // _legend_columns(looks, width)) + _PAD
-    height = upper + depth + _TICKS + _LINE * (3.6 if own_scales else 2.5)
+    below = _axis_label(baseline, own_scales, width)
+    height = upper + depth + _TICKS + _LINE * (2.5 + 1.1 * below.count("\n"))
     figure = NotebookFigure(figsize=(width, height), dpi=150)
     common = reach_of(gains)
     for number, column in enumerate(packed):
@@ -106,7 +107,7 @@ def plot_gain_panels(
             _head(ax, headings[id(panel)], panel.detail)
             ax.tick_params(axis="y", length=0, labelleft=_is_named(packed, number, level))
             ax.tick_params(axis="x", labelbottom=own_scales or panel is column[-1])
-    _explain(figure, looks, baseline, own_scales)
+    _explain(figure, looks, below)
     return figure
 
 
@@ -212,10 +213,10 @@ def _length(text: str, size: str, weight: str = "normal") -> float:
     return _HINTED * float(path.get_extents().width) / 72
 
 
-def _wrapped(heading: str, width: float) -> str:
-    """Break a heading that is wider than its panel."""
-    length = _length(heading, "axes.titlesize", "bold")
-    return heading if length <= width else textwrap.fill(heading, max(1, int(len(heading) * width / length)))
+def _wrapped(text: str, width: float, size: str, weight: str = "normal") -> str:
+    """Break a text that is wider than its place."""
+    length = _length(text, size, weight)
+    return text if length <= width else textwrap.fill(text, max(1, int(len(text) * width / length)))
 
 
 # ---------------------------------------------------------------------- what markers mean
@@ -226,7 +227,14 @@ def _legend_columns(looks: Mapping[str, Look], width: float) -> int:
     return max(1, min(len(looks), int(width / widest)))
 
 
-def _explain(figure: Figure, looks: Mapping[str, Look], baseline: str, own_scales: bool) -> None:
+def _axis_label(baseline: str, own_scales: bool, width: float) -> str:
+    """What is drawn, in lines that fit below the panels."""
+    label = f"gain in partial AUC over {baseline}, with its 95 % interval"
+    label = as_typed(_wrapped(label, width - 2 * _EDGE, "axes.labelsize"))
+    return f"{label}\nevery panel has a scale of its own" if own_scales else label
+
+
+def _explain(figure: Figure, looks: Mapping[str, Look], label: str) -> None:
     """Name the methods above the panels; say what is drawn, and what filled and hollow markers mean, below them."""
     width, height = figure.get_size_inches()
     options: dict[str, Any] = {"frameon": False, "borderaxespad": 0.0, "borderpad": 0.2, "handletextpad": 0.5}
@@ -237,12 +245,10 @@ def _explain(figure: Figure, looks: Mapping[str, Look], baseline: str, own_scale
         columnspacing=1.6,
         **options,
     )
-    lines = [f"gain in partial AUC over {as_typed(baseline)}, with its 95 % interval"]
-    lines += ["every panel has a scale of its own"] if own_scales else []
     figure.text(
         0.5,
         1.2 * _LINE / height,
-        "\n".join(lines),
+        label,
         ha="center",
         va="bottom",
         fontsize=PRINT["axes.labelsize"],

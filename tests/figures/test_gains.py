@@ -141,6 +141,14 @@ def test_names_are_written_as_typed(tmp_path: Path, figures: list[Figure]) -> No
     assert not any(is_math_text(text) for text in shown)
 
 
+def test_methods_whose_shown_names_are_equal_keep_their_labels(tmp_path: Path, figures: list[Figure]) -> None:
+    rows = [f"a linear {method} 0.3 0 0.02 0.01 0.03" for method in ("auc_m", "AUC-M", "upauci")]
+    run("figure", "gains", write(tmp_path / "a.csv", *rows), "--out", tmp_path)
+    (figure,) = figures
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["auc_m", "AUC-M", "UPAUCI"]
+    assert len(markers(figure.axes[0])) == 3
+
+
 def test_a_panel_for_each_comparison_backbone_and_region_with_its_own_rows(
     tmp_path: Path, figures: list[Figure]
 ) -> None:
@@ -307,6 +315,17 @@ def test_nothing_meets_for_any_number_of_panels_and_methods(
     figure = plot_gain_panels(all_of, "CE", columns=columns)
     check_nothing_meets(figure)
     assert len({box.x0 for box in boxes(figure).values()}) == (columns or 1)
+
+
+def test_a_long_baseline_is_not_cut() -> None:
+    name = "cross_entropy_on_balanced_batches_from_its_initial_weights_with_$n$_trials"
+    figure = plot_gain_panels(gains("one\nOPAUC", "a b"), name)
+    check_nothing_meets(figure)
+    text = figure.texts[0].get_text()
+    assert text.count("\n") > 0
+    assert "".join(text.split()).replace(r"\$", "$") == "".join(
+        f"gain in partial AUC over {name}, with its 95 % interval".split()
+    )
 
 
 def check_nothing_meets(figure: Figure) -> None:
