@@ -27,7 +27,7 @@ class PairedTests:
         self._intervals: dict[tuple[Run, Run], Interval | None] = {}
 
     def __call__(self, run: Run, other: Run) -> Interval | None:
-        """The interval of the gain of ``run`` over ``other``; None if a run did not keep the scores of its test.
+        """The interval of the gain of ``run`` over ``other``; None if it is unknown, as for runs that kept no scores.
 
         Args:
             run: A run.
@@ -51,6 +51,8 @@ class PairedTests:
             )
         except InputError:  # a class with a single sample
             return None
+        if difference.low == difference.high != 0:
+            return None  # too few samples for a variance: an interval without width would count as proof
         return Interval(difference.low, difference.high)
 
     def _scores(self, run: Run) -> SavedScores | None:

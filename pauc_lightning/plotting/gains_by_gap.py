@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pauc_lightning.plotting.gains import MARKERS, Gain, reach_of
-from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
+from pauc_lightning.plotting.gains import Gain, Look, handles_of, looks_of, reach_of
+from pauc_lightning.plotting.style import EDGE_COLOUR, new_figure, tidy
+
+_MARKER = 5.0
 
 
 @dataclass(frozen=True)
@@ -36,27 +38,33 @@ def plot_gains_by_gap(points: Sequence[GainByGap], baseline: str) -> Figure:
     panels, methods = (
         list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("panel", "method")
     )
+    looks = looks_of(methods)
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
     figure = new_figure(0.6 + 3.6 * columns, 0.7 + 2.6 * lines)
     axes = list(figure.subplots(lines, columns, squeeze=False).flat)
     for ax, panel in zip(axes, panels, strict=False):
-        _draw(ax, [point for point in points if point.panel == panel], methods)
+        _draw(ax, [point for point in points if point.panel == panel], looks)
         ax.set_title(panel, fontsize=9, loc="left")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     figure.supxlabel(f"gap of {baseline}: partial AUC on the training part minus validation part", fontsize=8)
     figure.supylabel(f"gain over {baseline}, 95 % interval", fontsize=8)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(methods), frameon=False, fontsize=8)
+    figure.legend(
+        handles=handles_of(looks, _MARKER),
+        loc="outside upper center",
+        ncols=min(len(methods), 4 * columns),
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 
-def _draw(ax: Axes, points: Sequence[GainByGap], methods: Sequence[str]) -> None:
+def _draw(ax: Axes, points: Sequence[GainByGap], looks: Mapping[str, Look]) -> None:
     low, high = reach_of(points)
     ax.axhline(0, color=EDGE_COLOUR, linewidth=0.8, zorder=1)
-    for number, method in enumerate(methods):
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    for method, look in looks.items():
+        colour, marker = look.colour, look.marker
         for point in (point for point in points if point.method == method):
             ends = max(low, point.low), min(high, point.high)
             ax.plot((point.gap, point.gap), ends, color=colour, linewidth=0.8, alpha=0.5, zorder=2)
@@ -67,7 +75,7 @@ def _draw(ax: Axes, points: Sequence[GainByGap], methods: Sequence[str]) -> None
                 marker=marker,
                 color=colour,
                 markerfacecolor=face,
-                markersize=5,
+                markersize=_MARKER,
                 zorder=3,
             )
             if point.excludes_zero:
@@ -79,7 +87,6 @@ def _draw(ax: Axes, points: Sequence[GainByGap], methods: Sequence[str]) -> None
                     fontsize=6.5,
                     color=colour,
                 )
-        ax.plot([], [], marker=marker, color=colour, linewidth=0, markersize=5, label=method)
     ax.set(ylim=(low, high))
     ax.margins(x=0.12)
     signed = FuncFormatter(lambda value, _: f"{value:+.2f}" if value else "0")

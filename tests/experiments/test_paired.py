@@ -58,6 +58,18 @@ def test_other_samples_have_no_paired_interval(tmp_path: Path, other: SavedScore
     assert compared(tmp_path, scores(1), other)(OTHER, CE) is None
 
 
+def test_a_difference_without_a_variance_has_no_interval_unless_both_are_the_same_model(
+    tmp_path: Path,
+) -> None:
+    label = scores(1).label
+    best, worst = (SavedScores(sign * label.astype(float), label, np.arange(400)) for sign in (1, -1))
+    for name, other in (("other", worst), ("same", best)):
+        (tmp_path / name).mkdir()
+        found = compared(tmp_path / name, best, other)(OTHER, CE)
+        assert (found is None) == (name == "other")
+        assert found is None or (found.low, found.high) == (0, 0)
+
+
 def test_a_damaged_file_is_said(tmp_path: Path) -> None:
     tests = compared(tmp_path, scores(1), scores(2))
     (tmp_path / "ce" / TEST_SCORES).write_bytes(b"PK")

@@ -16,7 +16,7 @@ from pauc_lightning.experiments.interval import corrected_interval
 from pauc_lightning.experiments.outcome import Collapse, Outcome
 from pauc_lightning.experiments.summary import gap_figure, summary_figure, summary_gains, summary_markdown
 from pauc_lightning.experiments.table import Table
-from pauc_lightning.plotting import Gain, plot_gain_map, plot_gains
+from pauc_lightning.plotting import Gain, GainByGap, plot_gain_map, plot_gains, plot_gains_by_gap
 from pauc_lightning.region import Region
 
 REGION = Region(0.05)
@@ -218,6 +218,16 @@ def test_the_figure_of_the_gap_has_a_point_for_each_gain_and_names_those_that_ar
     assert [text.get_text() for text in ax.texts] == ["fraud, linear", "spam, linear"]
     one = {key: {method: values[:1] for method, values in of.items()} for key, of in VALUES.items()}
     assert gap_figure(tables(one), tables(GAPS)[:3]) is None
+
+
+def test_the_figure_of_the_gap_tells_many_methods_apart_those_of_later_panels_included() -> None:
+    names = [f"method {number}" for number in range(12)]
+    points = [GainByGap("a", f"panel {name == names[-1]}", name, 0.1, 0.0, 0.2, gap=0.1) for name in names]
+    figure = plot_gains_by_gap(points, "ce")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == names
+    drawn = [line for ax in figure.axes for line in ax.lines if np.size(line.get_xdata()) == 1]
+    assert len({(line.get_color(), line.get_marker()) for line in drawn}) == len(drawn) == 12
 
 
 def test_one_seed_has_gains_but_no_intervals_and_no_figure() -> None:
