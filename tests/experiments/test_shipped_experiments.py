@@ -164,6 +164,35 @@ def test_early_stopping() -> None:
     assert early["epochs"] == eight["warmup_epochs"] + eight["epochs"]
 
 
+def test_rare_positives() -> None:
+    """One positive for 200 negatives; one of the two cross-entropies starts at its initial weights."""
+    write_table(Path("tables/celeba.parquet"), n=10_000)
+    rows = run(
+        *("rare_positives", "--data_sets", "celeba", "--backbones", "linear"),
+        *("--methods", "ce", "ce_early", "partial_auc", "--trainer.limit_train_batches", "4"),
+        short=("--seeds", "0", "--warmup_epochs", "2", "--epochs", "2", "--tuned", "1"),
+    )
+    assert [row["method"] for row in rows] == ["ce", "ce_early", "partial_auc"]
+    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
+    configs = {
+        path: yaml.safe_load(path.read_text()) for path in Path("runs").rglob("*-seed0/version_*/config.yaml")
+    }
+    assert {one["data"]["init_args"]["imbalance_ratio"] for one in configs.values()} == {0.005}
+    at_start = {
+        path.parts[-3].split("-")[0]
+        for path, one in configs.items()
+        if one["model"]["init_args"]["init_weights"] is None
+    }
+    assert at_start == {"warmup", "ce_early"}
+    rare, eight = (
+        yaml.safe_load(find_config(f"experiment/{name}").read_text())
+        for name in ("rare_positives", "eight_tables")
+    )
+    assert rare["compare"]["data"].items() <= eight["compare"]["data"].items()
+    for key in ("warmup", "warmup_epochs", "epochs", "tuned"):
+        assert rare["compare"][key] == eight["compare"][key]
+
+
 def write_images(root: str = "cifar10", names: tuple[str, ...] = ("airplane", "bird", "cat")) -> None:
     rng = np.random.default_rng(0)
     for part, n in (("train", 40), ("test", 8)):
