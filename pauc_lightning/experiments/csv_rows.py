@@ -37,6 +37,7 @@ def csv_rows(table: Table, quantity: str) -> Iterator[dict[str, object]]:
                     f"seed_{seed}": "" if outcome.value is None else outcome.value
                     for seed, outcome in outcomes.items()
                 },
+                "start_seeds": " ".join(str(s) for s, o in outcomes.items() if o.is_start),
                 "collapsed_seeds": " ".join(str(s) for s, o in outcomes.items() if o.collapse is not None),
                 "failed_seeds": " ".join(str(s) for s, o in outcomes.items() if o.failure is not None),
             }

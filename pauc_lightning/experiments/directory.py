@@ -236,7 +236,10 @@ class ComparisonDirectory:
         """Read the outcome of a finished cell; empty if it is not finished."""
         record = self.record(cell)
         collapse = record.collapses[0] if record is not None and record.collapses else None
-        return Outcome(self.result(cell) if isinstance(cell, Run) else None, collapse)
+        value = self.result(cell) if isinstance(cell, Run) else None
+        return Outcome(
+            value, collapse, is_start=value is not None and record is not None and record.best_is_start
+        )
 
     def log(self, cell: Cell) -> Path:
         """The file with the output of the cell's latest training."""

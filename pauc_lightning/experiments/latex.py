@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pauc_lightning.experiments.table import AHEAD, BEHIND, COLLAPSED, FAILED, Entry, Table
+from pauc_lightning.experiments.table import AHEAD, BEHIND, COLLAPSED, FAILED, KEPT_START, Entry, Table
 
 PREAMBLE = r"% Needs \usepackage{booktabs,amssymb}."
 _RANKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
@@ -24,6 +24,7 @@ _SIGNS = {
     BEHIND: r"$\blacktriangledown$",
     COLLAPSED: r"\dag{}",
     FAILED: r"\ddag{}",
+    KEPT_START: r"$^\circ$",
 }
 
 

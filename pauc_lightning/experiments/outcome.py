@@ -75,11 +75,13 @@ class Outcome:
         value: The partial AUC on the test part.
         collapse: The first collapse in training, if there was one.
         failure: Why there is no value, in a sentence.
+        is_start: Whether the value is that of the model that the method started from, as no epoch was better.
     """
 
     value: float | None = None
     collapse: Collapse | None = None
     failure: str | None = None
+    is_start: bool = False
 
 
 def write_curve(folder: Path, curve: RocCurve) -> None:

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pauc_lightning.experiments.interval import LEVEL
-from pauc_lightning.experiments.table import AHEAD, BEHIND, COLLAPSED, FAILED, Table, values_of
+from pauc_lightning.experiments.table import (
+    AHEAD,
+    BEHIND,
+    COLLAPSED,
+    FAILED,
+    KEPT_START,
+    Table,
+    explain_kept_start,
+    values_of,
+)
 from pauc_lightning.region import Region
 
 if TYPE_CHECKING:
@@ -38,7 +47,8 @@ def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str
     """
     of_region = _of_region if len(tables[0].methods) - 1 <= _FEW else _by_method
     texts = [of_region(tables, gaps, region) for region in tables[0].regions]
-    signs = [text for sign, text in _SIGNS.items() if any(sign in of_one for of_one in texts)]
+    explained = {KEPT_START: explain_kept_start(len(tables[0].seeds)), **_SIGNS}
+    signs = [text for sign, text in explained.items() if any(sign in of_one for of_one in texts)]
     return "\n\n".join([*texts, " ".join([*_note(tables, gaps), *tables[0].starts(), *signs])])
 
 
@@ -61,12 +71,30 @@ def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
             f"The intervals are not adjusted for their number: if no method differed from {baseline}, about "
             f"{by_chance:.1f} of these {number} would be marked {AHEAD} by chance, and as many {BEHIND}."
         )
+    yield from _kept_starts(tables)
     if _of_backbones(tables):
         yield f"Headroom: how far the best backbone on the same data is ahead of this one, both with {baseline}."
     if gaps:
         yield f"Gap: partial AUC of {baseline} on the training part minus that on the validation part."
     if len(tables[0].methods) - 1 <= _FEW and (gaps or _of_backbones(tables)):
         yield "Correlations are Spearman's rank correlations with the gains, over the rows."
+
+
+def _kept_starts(tables: Sequence[Table]) -> Iterator[str]:
+    """Count the runs of each method that returned the model that they started from."""
+    said = []
+    for method in tables[0].methods:
+        found = [
+            one
+            for table in tables
+            for region in table.regions
+            for one in table.outcomes(method, region).values()
+        ]
+        number = sum(one.is_start for one in found)
+        if number:
+            said.append(f"{method} {number} of {sum(one.value is not None for one in found)}")
+    if said:
+        yield f"Runs that returned the model they started from: {', '.join(said)}."
 
 
 def _of_region(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -> str:
@@ -76,7 +104,10 @@ def _of_region(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -
     rows = [["data", baseline, *found, *others]]
     for number, table in enumerate(tables):
         before = [_signed(values[number]) for values in found.values()]
-        gains = [table.gain_text(method, region, digits=3) for method in others]
+        gains = [
+            f"{table.gain_text(method, region, digits=3)}{_start_mark(table, method, region)}"
+            for method in others
+        ]
         rows.append([table.task.title, _value(table, region), *before, *gains])
     blank = [""] * len(found)
     for title, some in [*_of_backbones(tables), ("mean", list(tables))]:
@@ -117,7 +148,7 @@ def _by_method(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -
 def _value(table: Table, region: Region) -> str:
     """The baseline's mean, with the signs of collapsed and failed runs but without the deviation."""
     mean, _, rest = table.result(table.baseline, region).partition(" ±")
-    signs = "".join(sign for sign in _SIGNS if sign in rest)
+    signs = "".join(sign for sign in (KEPT_START, *_SIGNS) if sign in rest)
     return f"{mean} {signs}".strip() or "not run"
 
 
@@ -136,7 +167,11 @@ def _short_gain(table: Table, method: str, region: Region) -> str:
     if not gains:
         return "-"
     mark = {1: f" {AHEAD}", -1: f" {BEHIND}"}.get(interval.side, "") if interval is not None else ""
-    return f"{statistics.mean(gains):+.3f}{mark}"
+    return f"{statistics.mean(gains):+.3f}{mark}{_start_mark(table, method, region)}"
+
+
+def _start_mark(table: Table, method: str, region: Region) -> str:
+    return f" {KEPT_START}" if table.kept_start(method, region) else ""
 
 
 def _markdown(heading: str, rows: Sequence[Sequence[str]]) -> str:

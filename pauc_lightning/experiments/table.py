@@ -14,6 +14,7 @@ from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.region import Region
 
 COLLAPSED, FAILED = "†", "‡"
+KEPT_START = "°"
 AHEAD, BEHIND = "▲", "▼"
 Rank = Literal["best", "second", ""]
 Best = Literal["largest", "smallest", "neither"]
@@ -96,9 +97,15 @@ class Table:
         outcomes = self.outcomes(method, region)
         collapsed = any(outcome.collapse is not None for outcome in outcomes.values())
         failed = any(outcome.failure is not None for outcome in outcomes.values())
-        marks = (COLLAPSED if collapsed else "") + (FAILED if failed else "")
+        kept = KEPT_START if self.kept_start(method, region) else ""
+        marks = kept + (COLLAPSED if collapsed else "") + (FAILED if failed else "")
         text = self._summary(values_of(outcomes)) or ("failed" if failed else "")
         return f"{text} {marks}".strip()
+
+    def kept_start(self, method: str, region: Region) -> bool:
+        """Whether on every seed the best model is the one that the method started from."""
+        known = [one for one in self.outcomes(method, region).values() if one.value is not None]
+        return bool(known) and all(one.is_start for one in known)
 
     def outcomes(self, method: str, region: Region) -> dict[int, Outcome]:
         """The outcome of every seed."""
@@ -199,8 +206,8 @@ class Table:
         ]
 
     def footnotes(self) -> list[str]:
-        """Explain the marks of collapsed and failed runs, one line each."""
-        return [*self._footnotes_of_collapses(), *self._footnotes_of_failures()]
+        """Explain the marks of kept starts and of collapsed and failed runs, one line each."""
+        return [*self._footnotes_of_starts(), *self._footnotes_of_collapses(), *self._footnotes_of_failures()]
 
     # ------------------------------------------------------------------ cells
 
@@ -243,6 +250,10 @@ class Table:
     def _part(self, values: Sequence[float]) -> str:
         return "" if len(values) == len(self.seeds) else f" ({len(values)} of {len(self.seeds)} seeds)"
 
+    def _footnotes_of_starts(self) -> Iterator[str]:
+        if any(self.kept_start(method, region) for method in self.methods for region in self.regions):
+            yield explain_kept_start(len(self.seeds))
+
     def _footnotes_of_collapses(self) -> Iterator[str]:
         found = [(run, outcome.collapse) for run, outcome in self._all() if outcome.collapse is not None]
         if found:
@@ -265,6 +276,15 @@ class Table:
             for region in self.regions:
                 for seed, outcome in self.outcomes(method, region).items():
                     yield Run(method, region, seed, self.task), outcome
+
+
+def explain_kept_start(n_seeds: int) -> str:
+    """The sentence for the mark of methods that kept their start."""
+    where = "On every seed the" if n_seeds > 1 else "The"
+    return (
+        f"{KEPT_START} {where} best model is the one that the method started from, as no epoch was better on the "
+        "validation part. Such a gain says nothing about the loss."
+    )
 
 
 def values_of(outcomes: Mapping[int, Outcome]) -> list[float]:

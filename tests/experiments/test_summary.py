@@ -109,6 +109,30 @@ def test_the_signs_of_collapsed_and_failed_runs_are_explained_where_they_stand()
     assert "†" not in summary_markdown(tables())
 
 
+def test_methods_that_kept_their_start_are_marked_and_counted() -> None:
+    starts = {("ours", "fraud", seed) for seed in range(3)} | {("ours", "spam", 0), ("ce", "spam", 1)}
+    ours = {"ce": [0.5, 0.6, 0.7], "ours": [0.6, 0.65, 0.8]}
+    many_methods = {**ours, **{f"m{i}": [0.6, 0.65, 0.8] for i in range(5)}}
+    for values, gain in ((ours, "+0.083 [-0.0"), (many_methods, "+0.083")):
+        found = [
+            replace(
+                one,
+                outcome=lambda run, of=one.outcome: replace(  # type: ignore[misc]
+                    of(run), is_start=(run.method, run.task.data, run.seed) in starts
+                ),
+            )
+            for one in tables({(data, ""): values for data in ("fraud", "spam")})
+        ]
+        text = summary_markdown(found)
+        assert text.count(" ° |") == 1
+        row = next(line for line in text.splitlines() if " ° |" in line)
+        assert row.startswith("| fraud |" if values is ours else "| ours |")
+        assert gain in row.partition(" ° |")[0]
+        assert "Runs that returned the model they started from: ce 1 of 6, ours 4 of 6." in text
+        assert text.count("° On every seed") == 1
+    assert "started from" not in summary_markdown(tables())
+
+
 def test_one_backbone_has_no_headroom_and_no_mean_of_its_own() -> None:
     linear = {key: of for key, of in VALUES.items() if key[1] == "linear"}
     text = summary_markdown(tables(linear))

@@ -201,6 +201,29 @@ def test_footnotes_of_collapsed_and_failed_runs_are_in_latex_too() -> None:
     assert r"a\_b is gone." in text
 
 
+def test_a_method_that_kept_its_start_on_every_seed_is_marked() -> None:
+    """Else two methods with the same warm-up would look equally good, although neither did anything."""
+    values = {"ce": [0.5, 0.6], "kept": [0.55, 0.6], "once": [0.55, 0.65]}
+    starts = {("kept", 0), ("kept", 1), ("once", 1)}
+
+    def outcome(run: Run) -> Outcome:
+        return Outcome(values[run.method][run.seed], is_start=(run.method, run.seed) in starts)
+
+    marked = Table(list(values), [REGION], [0, 1], outcome, "ce")
+    assert ["°" in text for text in column(as_markdown(marked), 1)] == [False, True, False]
+    assert "On every seed the best model is the one that the method started from" in as_markdown(marked)
+    assert r"kept & \underline{0.5750 $\pm$ 0.0354 $^\circ$}" in as_latex(marked)
+    assert [row["start_seeds"] for row in csv_rows(marked, "q")] == ["", "0 1", "1"]
+    assert "started from" not in as_markdown(replace(marked, methods=["ce", "once"]))
+    # A seed without a value does not count, and a method without any has kept nothing.
+    failed = {("kept", 0), ("once", 0), ("once", 1)}
+    some = replace(
+        marked,
+        outcome=lambda run: Outcome(failure="gone") if (run.method, run.seed) in failed else outcome(run),
+    )
+    assert [some.kept_start(method, REGION) for method in values] == [False, True, False]
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 def test_latex_compiles(tmp_path: Path) -> None:
     content = "\n".join(
