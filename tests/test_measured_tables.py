@@ -31,19 +31,23 @@ TABLES = [
 
 
 class Cell(NamedTuple):
-    """What a comparison found for a method and a data set: its value, and its gain with the ends of the interval."""
+    """What a comparison found for a method and a data set: its value, and its gain with the ends of the interval.
+
+    ``kept`` says whether the method returned the model that it started from on every seed.
+    """
 
     value: float
     gain: float
     low: float
     high: float
+    kept: bool
 
     def shows(self, text: str) -> bool:
         """Whether a table's entry says the same."""
-        mark = " ▲" if self.low > 0 else " ▼" if self.high < 0 else ""
+        mark = (" ▲" if self.low > 0 else " ▼" if self.high < 0 else "") + " °" * self.kept
         short = f"{self.gain:+.3f}"
         full = f"{short} [{self.low:+.3f}, {self.high:+.3f}]"
-        return text in (f"{self.value:.4f}", short + mark, full + mark)
+        return text in (f"{self.value:.4f}" + " °" * self.kept, short + mark, full + mark)
 
 
 def cells(file: str, region: str, backbone: str | None) -> dict[tuple[str, str], Cell]:
@@ -75,7 +79,11 @@ def cells(file: str, region: str, backbone: str | None) -> dict[tuple[str, str],
                 half = student.ppf(0.975, len(gains) - 1) * spread
                 np.testing.assert_allclose((high - low) / 2, half, rtol=0.02, atol=1e-12)
                 np.testing.assert_allclose((high + low) / 2, gains.mean(), atol=1e-9)
-            found[title, method] = Cell(float(values[method].mean()), float(gains.mean()), low, high)
+            seeds = {
+                key.removeprefix("seed_") for key, value in row.items() if key.startswith("seed_") and value
+            }
+            kept = set(row.get("start_seeds", "").split()) == seeds
+            found[title, method] = Cell(float(values[method].mean()), float(gains.mean()), low, high, kept)
     return found
 
 
