@@ -1,4 +1,4 @@
-"""One set of defaults: in the losses, the optimizers, the methods, the configuration files and the README."""
+"""One set of defaults: in the losses, the optimizers, the methods, the configuration files and the documentation."""
 
 from __future__ import annotations
 
@@ -153,12 +153,13 @@ def test_methods_inherit_the_defaults_of_their_optimizers() -> None:
     )
 
 
-def test_the_loop_of_the_readme_trains_with_the_settings_of_the_configurations() -> None:
+def test_the_loop_of_the_documentation_trains_with_the_settings_of_the_configurations() -> None:
     """Step sizes are looked at before the first step; afterwards the schedule has changed them."""
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    page = ROOT / "docs/methods/minimax.md"
+    block = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)[0]
     setup, loop = block.split("\nfor epoch in", 1)
     namespace: dict[str, Any] = {}
-    exec(compile(setup, "README.md", "exec"), namespace)
+    exec(compile(setup, str(page), "exec"), namespace)
     loss_fn, optimizer, settings = namespace["loss_fn"], namespace["optimizer"], SETTINGS["upauci"]
     assert {name: getattr(loss_fn, name) for name in ("omega", "weights", "c_step", "constraint")} == {
         name: settings[name] for name in ("omega", "weights", "c_step", "constraint")
