@@ -37,6 +37,7 @@ class Record:
         train_size: Number of training samples, if the data module says it.
         test_size: Number of test samples, if the data module says it.
         best_is_start: Whether the best model is the one that the method started from.
+        best_value: The best model's value on the validation part, by which it was chosen; None if it is unknown.
     """
 
     epochs: int
@@ -45,6 +46,7 @@ class Record:
     train_size: int | None = None
     test_size: int | None = None
     best_is_start: bool = False
+    best_value: float | None = None
 
     def write(self, folder: Path) -> None:
         """Write the record into the directory of a run."""
@@ -62,7 +64,11 @@ class Record:
             # Earlier versions did not record the following.
             sizes = (content.get("train_size"), content.get("test_size"))
             best_is_start = bool(content.get("best_is_start", False))
-            return cls(int(content["epochs"]), int(content["steps"]), collapses, *sizes, best_is_start)
+            value = content.get("best_value")
+            best_value = None if value is None else float(value)
+            return cls(
+                int(content["epochs"]), int(content["steps"]), collapses, *sizes, best_is_start, best_value
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
 

@@ -20,9 +20,9 @@ from pauc_lightning.metrics.functional import RocCurve
 class RunRecord(EvaluationScores):
     """Write the record of a run for the comparison into its directory.
 
-    At the end of training ``fit.json`` names the epochs and steps done, the collapses warned of, and whether the best
-    model is the one that the method started from; a training that fails or is interrupted leaves none. After the
-    test, ``test_roc.csv`` holds the ROC curve.
+    At the end of training ``fit.json`` names the epochs and steps done, the collapses warned of, whether the best
+    model is the one that the method started from, and its value on the validation part; a training that fails or is
+    interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
     """
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -34,9 +34,8 @@ class RunRecord(EvaluationScores):
         collapses = tuple(Collapse(step, what) for monitor in monitors for step, what in monitor.collapses)
         epochs = trainer.fit_loop.epoch_progress.current.completed
         sizes = _sizes(trainer.datamodule)  # type: ignore[attr-defined]
-        checkpoint = trainer.checkpoint_callback
-        best_is_start = isinstance(checkpoint, RunCheckpoint) and checkpoint.best_is_start
-        Record(epochs, trainer.global_step, collapses, *sizes, best_is_start).write(folder)
+        best_is_start, best_value = _best(trainer.checkpoint_callback)
+        Record(epochs, trainer.global_step, collapses, *sizes, best_is_start, best_value).write(folder)
 
     def wants(self, trainer: Trainer, part: str) -> bool:
         """Whether this is the test."""
@@ -56,6 +55,14 @@ class RunRecord(EvaluationScores):
         if trainer.is_global_zero:
             assert isinstance(pl_module, PartialAUCModule)
             write_curve(folder, RocCurve.from_scores(scores, target).thinned(pl_module.region))
+
+
+def _best(checkpoint: Any) -> tuple[bool, float | None]:
+    """Whether the best model is the start, and its value on the validation part; None if there is none."""
+    if not isinstance(checkpoint, RunCheckpoint):
+        return False, None
+    score = checkpoint.best_model_score
+    return checkpoint.best_is_start, None if score is None else float(score)
 
 
 def _sizes(data: Any) -> tuple[int | None, int | None]:

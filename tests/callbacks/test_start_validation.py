@@ -171,10 +171,12 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "This is the model of its warm-up: no epoch of UPAUCI itself was better on validation." in printed
     assert "This checkpoint is from before the first step of UPAUCI itself." in printed
     folder = tmp_path / "r/version_0"
-    assert json.loads((folder / "fit.json").read_text())["best_is_start"] is True
+    record = json.loads((folder / "fit.json").read_text())
+    assert record["best_is_start"] is True
     with (folder / "metrics.csv").open(newline="") as file:
         rows = [(float(row["epoch"]), row["val/pauc"]) for row in csv.DictReader(file) if row["val/pauc"]]
     assert [epoch for epoch, _ in rows] == [3, 5, 7]  # the sixth epoch, numbered 5, ended the warm-up
+    assert record["best_value"] == pytest.approx(float(rows[1][1]))
 
 
 def test_the_command_does_not_blame_a_method_that_was_not_validated(
