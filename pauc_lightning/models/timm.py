@@ -118,9 +118,27 @@ def timm_network(
             f"in_channels={in_channels} ({reason}): choose another architecture, or pretrained=false without a "
             "network connection."
         ) from error
+    if n_outputs > 0:
+        _narrow_last_layer(network)
     if weights is not None:
         load_weights(network, weights, left_out=classifier_names(network))
     return network
+
+
+def _narrow_last_layer(network: nn.Module) -> None:
+    """Draw the last layer again, as torch does, where timm's weights would saturate a single output.
+
+    timm draws those of EfficientNets and MobileNets from ±1/sqrt(outputs). With one output that is ±1, and over a
+    thousand features give logits with a standard deviation of 5 to 8: the sigmoid has no slope there, and the first
+    gradients wreck pretrained weights.
+    """
+    layers = dict(network.named_modules())
+    for name in classifier_names(network):
+        layer = layers.get(name)  # timm's encoders name one that they do not have
+        if isinstance(layer, (nn.Linear, nn.Conv2d)):
+            spread = layer.weight.detach().flatten(1).norm(dim=1).max()  # of the logits of unit features
+            if spread > 1:
+                layer.reset_parameters()
 
 
 def classifier_names(network: nn.Module) -> tuple[str, ...]:

@@ -55,6 +55,17 @@ def test_timm_by_name() -> None:
         TimmModel("resnet18x")
 
 
+@pytest.mark.parametrize("name", ["tf_efficientnet_lite0", "mobilenetv2_050", "resnet18"])
+def test_the_logits_of_timm_start_where_the_sigmoid_has_a_slope(name: str) -> None:
+    """timm's own EfficientNet and MobileNet with one output start with logits of a standard deviation above 3."""
+    timm = pytest.importorskip("timm")
+    torch.manual_seed(0)
+    images = torch.randn(16, 3, 64, 64)
+    assert 0.01 < TimmModel(name)(images).std() < 1
+    if name != "resnet18":
+        assert timm.create_model(name, num_classes=1)(images).std() > 3
+
+
 def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
     with pytest.raises(InputError, match=r"pip install 'pauc-lightning\[timm\]'"):
