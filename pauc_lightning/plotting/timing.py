@@ -79,7 +79,8 @@ def _draw_guides(ax: Axes, lines: Lines) -> None:
     for exponent, name, offset, side in ((1, "~ n", (3, -8), "left"), (2, "~ n²", (-2, 3), "right")):
         guide = [(n, base * (n / sizes[0]) ** exponent) for n in sizes]
         ax.plot(*zip(*guide, strict=True), color=EDGE_COLOUR, linewidth=0.6, linestyle=(0, (1, 3)), zorder=1)
-        x, y = [point for point in guide if point[1] < top / 3][-1]
+        away_from_labels = guide[:-2] or guide  # those of the losses are at the right edge
+        x, y = [point for point in away_from_labels if point[1] < top / 3][-1]
         ax.annotate(
             name,
             (x, y),
