@@ -214,7 +214,7 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     assert re.search(r"^\| exploding \| failed ‡ \| - \|$", out, flags=re.MULTILINE)
     assert re.search(r"^‡ The run failed", out, flags=re.MULTILINE)
     assert re.search(r"^  - exploding, OPAUC \(FPR ≤ 0.3\), seed 0: .*finite", out, flags=re.MULTILINE)
-    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", out, flags=re.MULTILINE)
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} °†\** \|", out, flags=re.MULTILINE)
     assert re.search(r"^  - shrinking, OPAUC .*, seed 0: by step \d+, all scores of the batch are", out, re.M)
     assert re.search(r"^\| ce \| \**0\.\d{4}\** \| - \|$", out, flags=re.MULTILINE)
     log = Path("runs/compare/exploding-opauc_fpr0.3-seed0/log.txt")
@@ -231,7 +231,7 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     run(*arguments, "--methods", "shrinking", "ce", "--baseline", "ce")
     again = capsys.readouterr().out
     assert "[1/" not in again
-    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", again, flags=re.MULTILINE)  # remembered
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} °†\** \|", again, flags=re.MULTILINE)  # remembered
 
 
 def test_an_interrupted_comparison_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
