@@ -24,6 +24,7 @@ _NOT_TO_BE_GIVEN = {
     "baseline": f"methods are compared with {BASELINE}",
     "tuned": "all methods are tuned, for as long as --minutes allow",
     "train_part": "the training part is always evaluated",
+    "best_of": f"{BASELINE} is chosen among its two starts anyway",
 }
 """Options of ``pauc compare`` that ``pauc advise`` sets itself, and what to do instead."""
 
@@ -101,7 +102,7 @@ def parse(argv: Sequence[str]) -> AdviceRequest:
     )
     if len(plan.tasks) > 1:
         raise InputError("`pauc advise` looks at one data set and one backbone: leave out the other ones.")
-    plan = replace(plan, tuning=Tuning(), methods=_with_early_stopping(plan))
+    plan = replace(plan, tuning=Tuning(), methods=_with_early_stopping(plan), best_of={})
     return AdviceRequest(plan, minutes("--minutes", own.minutes))
 
 

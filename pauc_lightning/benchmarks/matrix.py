@@ -185,7 +185,8 @@ def compared_runs(table: Path, out: Path, size: Size, on_run: Callable[[], None]
         except SystemExit as stopped:
             raise RuntimeError(f"pauc compare failed:\n{said.getvalue()}") from stopped
     with (out / "table.csv").open(newline="") as file:
-        return [float(row[f"seed_{seed}"]) for row in csv.DictReader(file) for seed in range(size.seeds)]
+        rows = [row for row in csv.DictReader(file) if row["quantity"] == "test_pauc"]
+    return [float(row[f"seed_{seed}"]) for row in rows for seed in range(size.seeds)]
 
 
 class _Lines(io.StringIO):

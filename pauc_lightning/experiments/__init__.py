@@ -8,6 +8,6 @@
 - Running: ``comparison``, ``option_check``, ``tuned`` (searches first), ``training`` with ``schedule``, ``inner_run``
   with ``frozen_heap``, and the callbacks in ``record`` with ``live``. ``executors`` is where the trainings run.
 - The display: ``board``, ``display``, ``timing``.
-- The results: ``table`` with ``interval``, written by ``markdown``, ``latex`` and ``csv_rows``; ``report``,
-  ``training_part``.
+- The results: ``table`` with ``interval`` and ``best_of`` (choices among methods), written by ``markdown``, ``latex``
+  and ``csv_rows``; ``report``, ``training_part``.
 """

@@ -49,9 +49,14 @@ NOT_TO_BE_GIVEN = {
 """Options of ``pauc fit`` that a comparison sets itself or cannot work with, and what to do instead."""
 
 
+def is_label(text: str) -> bool:
+    """Whether a text can be a label."""
+    return _LABEL.fullmatch(text) is not None
+
+
 def check_label(axis: str, label: str) -> None:
     """Reject a label that cannot name a directory."""
-    if not _LABEL.fullmatch(label):
+    if not is_label(label):
         raise InputError(
             f"`{axis} {label}`: a label names a directory, so it has letters, digits and the signs _ . + - only: "
             "choose another one, and give the rest as its options."

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pauc_lightning.experiments.best_of import BestOf
 from pauc_lightning.experiments.cells import Cell, Run, Task
 from pauc_lightning.experiments.live import Progress
 from pauc_lightning.experiments.outcome import Outcome
@@ -129,13 +130,14 @@ class Board:
         """The table of a task's results so far."""
         plan = self.plan
         return Table(
-            list(plan.methods),
+            plan.labels,
             plan.regions,
             plan.seeds,
-            self.outcome,
+            BestOf(plan.best_of, self.outcome).extended(self.outcome),
             plan.baseline,
             task,
             from_initial_weights=plan.methods_from_initial_weights,
+            best_of=plan.best_of,
         )
 
     def outcome(self, run: Run) -> Outcome:

@@ -9,16 +9,24 @@ from collections.abc import Iterator, Sequence
 
 from pauc_lightning.experiments.table import Table, values_of
 
+_GAINS = ("gain", "gain_deviation", "gain_low", "gain_high")
 
-def csv_rows(table: Table, quantity: str) -> Iterator[dict[str, object]]:
-    """Yield a row for each method and region; missing values are empty."""
+
+def csv_rows(table: Table, quantity: str, with_gains: bool = True) -> Iterator[dict[str, object]]:
+    """Yield a row for each method and region; missing values are empty.
+
+    Args:
+        table: The table.
+        quantity: What its values are.
+        with_gains: Whether the columns of the gains are filled.
+    """
     for region in table.regions:
         for method in table.methods:
             outcomes = table.outcomes(method, region)
             values, gains = values_of(outcomes), table.gains(method, region)
             interval = table.interval(method, region)
             published = (table.published or {}).get((method, region))
-            yield {
+            row: dict[str, object] = {
                 "quantity": quantity,
                 "data": table.task.data,
                 "backbone": table.task.backbone,
@@ -40,7 +48,11 @@ def csv_rows(table: Table, quantity: str) -> Iterator[dict[str, object]]:
                 "start_seeds": " ".join(str(s) for s, o in outcomes.items() if o.is_start),
                 "collapsed_seeds": " ".join(str(s) for s, o in outcomes.items() if o.collapse is not None),
                 "failed_seeds": " ".join(str(s) for s, o in outcomes.items() if o.failure is not None),
+                "chosen": " ".join(o.chosen or "-" for o in outcomes.values())
+                if method in table.best_of
+                else "",
             }
+            yield row if with_gains else {**row, **dict.fromkeys(_GAINS, "")}
 
 
 def as_csv(rows: Sequence[dict[str, object]]) -> str:

@@ -237,9 +237,9 @@ class ComparisonDirectory:
         record = self.record(cell)
         collapse = record.collapses[0] if record is not None and record.collapses else None
         value = self.result(cell) if isinstance(cell, Run) else None
-        return Outcome(
-            value, collapse, is_start=value is not None and record is not None and record.best_is_start
-        )
+        if value is None or record is None:
+            return Outcome(value, collapse)
+        return Outcome(value, collapse, is_start=record.best_is_start, validation=record.best_value)
 
     def log(self, cell: Cell) -> Path:
         """The file with the output of the cell's latest training."""

@@ -179,7 +179,7 @@ class _Frame:
         grid.add_column(task.title or "test part")
         for region in board.plan.regions:
             grid.add_column(region.title, justify="right", overflow="fold")
-        for method in board.plan.methods:
+        for method in table.methods:
             cells = (table.result(method, region) or "·" for region in board.plan.regions)
             grid.add_row(method, *map(Text, cells))
         return grid

@@ -15,7 +15,7 @@ SECTION = "compare"
 _LISTS = ("regions", "seeds")
 _AXES = ("data", "backbones", "methods")
 _SINGLE = ("warmup_epochs", "epochs", "baseline", "threads", "out", "tuned")
-KEYS = (*_AXES, *_LISTS, *_SINGLE, "warmup", "train_part")
+KEYS = (*_AXES, *_LISTS, *_SINGLE, "warmup", "train_part", "best_of")
 """What a ``compare:`` section may hold."""
 
 
@@ -55,6 +55,21 @@ class CompareSection:
                 raise InputError(f"`{name}:` in {self.path} names {repeated} twice: name it once.")
             return dict.fromkeys(labels)
         raise self._wrong(name, content, "a list of names, or names with their options")
+
+    def lists(self, name: str) -> dict[str, list[str]]:
+        """Lists of names by label."""
+        content = self._content.get(name)
+        if content is None:
+            return {}
+        wanted = "labels, each with a list of names"
+        if not isinstance(content, Mapping):
+            raise self._wrong(name, content, wanted)
+        if not all(isinstance(names, (list, tuple)) for names in content.values()):
+            raise self._wrong(name, content, wanted)
+        return {
+            self._label(name, label): [self._label(name, each) for each in names]
+            for label, names in content.items()
+        }
 
     def texts(self, name: str) -> list[str] | None:
         """A list of numbers or regions as text; None if the section does not have it."""

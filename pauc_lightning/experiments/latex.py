@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from pauc_lightning.experiments.table import AHEAD, BEHIND, COLLAPSED, FAILED, KEPT_START, Entry, Table
+from pauc_lightning.experiments.table import (
+    AHEAD,
+    BEHIND,
+    COLLAPSED,
+    FAILED,
+    KEPT_START,
+    NO_CHOICE,
+    Entry,
+    Table,
+)
 
 PREAMBLE = r"% Needs \usepackage{booktabs,amssymb}."
 _RANKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
@@ -25,6 +34,7 @@ _SIGNS = {
     COLLAPSED: r"\dag{}",
     FAILED: r"\ddag{}",
     KEPT_START: r"$^\circ$",
+    NO_CHOICE: r"\S{}",
 }
 
 

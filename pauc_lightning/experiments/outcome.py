@@ -37,7 +37,7 @@ class Record:
         train_size: Number of training samples, if the data module says it.
         test_size: Number of test samples, if the data module says it.
         best_is_start: Whether the best model is the one that the method started from.
-        best_value: The best model's value on the validation part, by which it was chosen; None if it is unknown.
+        best_value: The best model's partial AUC on the validation part; None if it was not chosen by that.
     """
 
     epochs: int
@@ -82,12 +82,18 @@ class Outcome:
         collapse: The first collapse in training, if there was one.
         failure: Why there is no value, in a sentence.
         is_start: Whether the value is that of the model that the method started from, as no epoch was better.
+        validation: The partial AUC of the same model on the validation part; None if it was not recorded.
+        chosen: The method that was chosen, in a row "best of"; empty in those of methods.
+        no_choice: Why none can be chosen, in a sentence.
     """
 
     value: float | None = None
     collapse: Collapse | None = None
     failure: str | None = None
     is_start: bool = False
+    validation: float | None = None
+    chosen: str = ""
+    no_choice: str | None = None
 
 
 def write_curve(folder: Path, curve: RocCurve) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Plan:
         processes: The number of trainings at a time.
         tuning: Search the settings of every method on the validation part first; None compares them as configured.
         executor_options: Options of the executor.
+        best_of: Further rows of the tables, with the methods of which each shows, on every split, the one that is best
+            on the validation part. They train nothing. The baseline may be one of them.
     """
 
     configs: tuple[str, ...]
@@ -83,6 +85,7 @@ class Plan:
     processes: int = 1
     tuning: Tuning | None = None
     executor_options: Mapping[str, Any] = field(default_factory=dict)
+    best_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[Task]:
@@ -99,6 +102,11 @@ class Plan:
             for region in self.regions
             for method in self.methods
         ]
+
+    @property
+    def labels(self) -> list[str]:
+        """The rows of a table: the methods, then the choices among them."""
+        return [*self.methods, *self.best_of]
 
     @property
     def warm_ups(self) -> list[WarmUp]:
@@ -130,6 +138,9 @@ class Plan:
 
     def variants_of(self, cell: Cell) -> tuple[Variant, ...]:
         """The values of the axes that make up a cell; later ones win."""
-        data = self.data.get(cell.task.data, Variant())
-        backbone = self.backbones.get(cell.task.backbone, Variant())
-        return data, backbone, self.warm_up if isinstance(cell, WarmUp) else self.methods[cell.method]
+        own = self.warm_up if isinstance(cell, WarmUp) else self.methods[cell.method]
+        return *self.variants_of_task(cell.task), own
+
+    def variants_of_task(self, task: Task) -> tuple[Variant, Variant]:
+        """The data set and the backbone of a task."""
+        return self.data.get(task.data, Variant()), self.backbones.get(task.backbone, Variant())

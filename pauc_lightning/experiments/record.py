@@ -16,13 +16,15 @@ from pauc_lightning.experiments.outcome import Collapse, Record, write_curve
 from pauc_lightning.methods import PartialAUCModule
 from pauc_lightning.metrics.functional import RocCurve
 
+_METRIC = "val/pauc"
+
 
 class RunRecord(EvaluationScores):
     """Write the record of a run for the comparison into its directory.
 
     At the end of training ``fit.json`` names the epochs and steps done, the collapses warned of, whether the best
-    model is the one that the method started from, and its value on the validation part; a training that fails or is
-    interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
+    model is the one that the method started from, and the partial AUC on the validation part by which it was chosen; a
+    training that fails or is interrupted leaves none. After the test, ``test_roc.csv`` holds the ROC curve.
     """
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -58,11 +60,12 @@ class RunRecord(EvaluationScores):
 
 
 def _best(checkpoint: Any) -> tuple[bool, float | None]:
-    """Whether the best model is the start, and its value on the validation part; None if there is none."""
+    """Whether the best model is the start, and its partial AUC on the validation part; None unless that chose it."""
     if not isinstance(checkpoint, RunCheckpoint):
         return False, None
     score = checkpoint.best_model_score
-    return checkpoint.best_is_start, None if score is None else float(score)
+    is_by_pauc = (checkpoint.monitor, checkpoint.mode) == (_METRIC, "max")
+    return checkpoint.best_is_start, float(score) if is_by_pauc and score is not None else None
 
 
 def _sizes(data: Any) -> tuple[int | None, int | None]:
@@ -90,7 +93,7 @@ class ProgressReporter(Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Remember the value for the next report."""
-        value = trainer.callback_metrics.get("val/pauc")
+        value = trainer.callback_metrics.get(_METRIC)
         if not trainer.sanity_checking and value is not None:
             self._value = float(value)
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pauc_lightning.experiments.best_of import BestOf
 from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.csv_rows import as_csv, csv_rows
-from pauc_lightning.experiments.interval import TEST_OVER_TRAIN
+from pauc_lightning.experiments.interval import TEST_OVER_TRAIN, Interval
 from pauc_lightning.experiments.latex import PREAMBLE, as_latex
 from pauc_lightning.experiments.markdown import as_markdown, markdown_legend
 from pauc_lightning.experiments.outcome import Outcome
@@ -21,6 +22,7 @@ from pauc_lightning.files import complete_binary_file, write_text
 from pauc_lightning.metrics.functional import RocCurve
 from pauc_lightning.region import Region
 
+_TEST, _GAP = "test_pauc", "train_gap"
 _SAME_DATA = ("data.root", "data.batch_size", "data.eval_batch_size", "data.num_workers")
 """Options of the data that do not change which samples there are."""
 
@@ -65,9 +67,9 @@ class Results:
             table = replace(
                 self._table(task, self.outcomes.__getitem__),
                 published=self._published(task),
-                paired=self.paired,
+                paired=self._paired,
             )
-            yield Section("test_pauc", heading, table)
+            yield Section(_TEST, heading, table)
             if not self.plan.train_part:
                 continue
             for name, title in QUANTITIES.items():
@@ -87,13 +89,22 @@ class Results:
 
     def summary(self) -> str | None:
         """Write all gains in one table for each region; None if there is one table, or nothing to compare with."""
-        tables = self._tables("test_pauc")
+        tables = self._overview(_TEST)
         if len(tables) == 1 or len(self.plan.methods) == 1:
             return None
-        return summary_markdown(tables, self._tables("train_gap"))
+        return summary_markdown(tables, self._overview(_GAP))
 
-    def _tables(self, quantity: str) -> list[Table]:
-        return [section.table for section in self.sections() if section.quantity == quantity]
+    def _overview(self, quantity: str) -> list[Table]:
+        """The tables of a quantity, without methods that stand for themselves only in the table of each data set.
+
+        These are the methods from which others are chosen, except the baseline; all are kept if nothing else would be
+        left to compare.
+        """
+        members = {method for methods in self.plan.best_of.values() for method in methods}
+        kept = [label for label in self.plan.labels if label not in members or label == self.plan.baseline]
+        shown = kept if len(kept) > 1 else self.plan.labels
+        tables = (section.table for section in self.sections() if section.quantity == quantity)
+        return [replace(table, methods=shown) for table in tables]
 
     def latex(self) -> str:
         """Write the tables for a paper."""
@@ -102,7 +113,16 @@ class Results:
 
     def csv(self) -> str:
         """Write all values for programs."""
-        return as_csv([row for s in self.sections() for row in csv_rows(s.table, s.quantity)])
+        rows: list[dict[str, object]] = []
+        for section in self.sections():
+            rows += csv_rows(section.table, section.quantity)
+            if section.quantity == _TEST:
+                validation = self._table(
+                    section.table.task, lambda run: Outcome(self.outcomes[run].validation)
+                )
+                # No gains: the largest value of many epochs is too large, the more so the more are tried.
+                rows += csv_rows(validation, "val_pauc", with_gains=False)
+        return as_csv(rows)
 
     def save(self) -> list[Path]:
         """Save the tables and, where there are curves, a figure for each task; return the files."""
@@ -125,7 +145,7 @@ class Results:
         return saved
 
     def _save_summary_figures(self) -> Iterator[Path]:
-        tables, gaps = self._tables("test_pauc"), self._tables("train_gap")
+        tables, gaps = self._overview(_TEST), self._overview(_GAP)
         figures = {"gains.png": summary_figure(tables), "gap.png": gap_figure(tables, gaps) if gaps else None}
         for name, figure in figures.items():
             if figure is not None:
@@ -153,6 +173,14 @@ class Results:
         over = f": mean and range over {n_seeds} seeds" if n_seeds > 1 else ""
         return f"{task.prefix}ROC curves on the test part{over}"
 
+    @property
+    def _best_of(self) -> BestOf:
+        return BestOf(self.plan.best_of, self.outcomes.__getitem__)
+
+    def _paired(self, run: Run, other: Run) -> Interval | None:
+        one, two = self._best_of.run(run), self._best_of.run(other)
+        return None if one is None or two is None else self.paired(one, two)
+
     def _published(self, task: Task) -> dict[tuple[str, Region], float]:
         """The published values of the task's data set; none if options make other data of it."""
         plan = self.plan
@@ -177,13 +205,14 @@ class Results:
     ) -> Table:
         plan = self.plan
         return Table(
-            list(plan.methods),
+            plan.labels,
             plan.regions,
             plan.seeds,
-            outcome,
+            self._best_of.extended(outcome),
             plan.baseline,
             task,
             best,
             self.test_over_train.get(task, TEST_OVER_TRAIN),
             from_initial_weights=plan.methods_from_initial_weights,
+            best_of=plan.best_of,
         )

@@ -21,6 +21,7 @@ from pauc_lightning.experiments.axes import (
     backbone_variant,
     check_names,
     data_variant,
+    is_label,
     method_variant,
     warm_up_variant,
 )
@@ -88,6 +89,7 @@ def parse(argv: Sequence[str]) -> Plan:
     experiment, section = found if found else (None, CompareSection(Path(), {}))
     new = _configs_of_new_labels(arguments.only_for, section.axis("methods"))
     methods = _axis("methods", arguments.methods, section, method_variant, _METHODS, new)
+    best_of, left_out = _best_of(arguments.best_of, section, list(methods))
     data = _axis("data", arguments.data_sets, section, data_variant)
     backbones = _axis("backbones", arguments.backbones, section, backbone_variant)
     _check_axes_alone(extra, bool(data), bool(backbones))
@@ -110,7 +112,7 @@ def parse(argv: Sequence[str]) -> Plan:
         seeds=tuple(seeds),
         warmup_epochs=_number("warmup_epochs", arguments.warmup_epochs, section, _WARMUP_EPOCHS, 0),
         epochs=_number("epochs", arguments.epochs, section, _EPOCHS, 1),
-        baseline=_baseline(arguments.baseline, section, list(methods)),
+        baseline=_baseline(arguments.baseline, section, list(methods), best_of, left_out),
         train_part=arguments.train_part or section.flag("train_part"),
         out=Path(arguments.out or section.text("out") or default_out),
         extra=tuple(extra),
@@ -123,6 +125,7 @@ def parse(argv: Sequence[str]) -> Plan:
         processes=processes,
         tuning=_tuning(arguments.tuned, section),
         executor_options=executor_options(arguments.executor_options),
+        best_of=best_of,
     )
 
 
@@ -183,6 +186,13 @@ def _parser() -> PlainParser:
     )
     add("--epochs", metavar="N", help=f"epochs of each method after the warm-up (default: {_EPOCHS})")
     add("--baseline", metavar="NAME", help="method to which the others are compared (default: the first)")
+    add(
+        "--best_of",
+        nargs="+",
+        action="extend",
+        metavar="LABEL=METHOD,METHOD",
+        help="further rows: on each split the one of these methods that is best on the validation part",
+    )
     add("--train_part", action="store_true", help="evaluate on the training part, too")
     add(
         "--tuned",
@@ -282,12 +292,80 @@ def _add_options(axes: dict[str, dict[str, Variant]], words: Sequence[str], new:
     owners[0][label] = replace(variant, last=(*variant.last, *options))
 
 
-def _baseline(given: str | None, section: CompareSection, methods: list[str]) -> str:
+# ---------------------------------------------------------------------- choices and the baseline
+
+
+def _best_of(
+    given: Sequence[str] | None, section: CompareSection, methods: Sequence[str]
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The choices among methods by label: those on the command line, else those of the file.
+
+    Returns:
+        The choices, and those of the file that are left out because --methods leaves out some of their methods.
+    """
+    if given is not None:
+        pairs = [_choice(text) for text in given]
+        check_repeats("--best_of", [label for label, _ in pairs])
+        for label, names in pairs:
+            _check_choice(f"`--best_of {label}={','.join(names)}`", label, names, methods)
+        return dict(pairs), {}
+    in_file = section.lists("best_of")
+    known = list(dict.fromkeys([*(section.axis("methods") or _METHODS), *methods]))
+    for label, names in in_file.items():
+        _check_choice(f"`best_of: {{{label}: [{', '.join(names)}]}}`", label, names, known)
+    kept = {label: names for label, names in in_file.items() if set(names) <= set(methods)}
+    return kept, {label: names for label, names in in_file.items() if label not in kept}
+
+
+def _choice(text: str) -> tuple[str, list[str]]:
+    label, _, names = text.partition("=")
+    if not label or not names:
+        raise InputError(f"`--best_of {text}`: write LABEL=METHOD,METHOD, such as ce=ce_late,ce_early.")
+    return label, names.split(",")
+
+
+def _check_choice(said: str, label: str, names: Sequence[str], methods: Sequence[str]) -> None:
+    """Reject a choice that is none, or among methods that are not compared."""
+    if not is_label(label):
+        raise InputError(
+            f"{said}: a label has letters, digits and the signs _ . + - only. Choose another one."
+        )
+    if label in methods:
+        raise InputError(
+            f"{said}: {label} is also a method of the comparison. Give one of them another label; in --methods, name "
+            "the methods to choose from."
+        )
+    for name in names:
+        if name not in methods:
+            raise InputError(
+                f"{said}: {name or 'an empty name'} is not among --methods {' '.join(methods)}: add it."
+                f"{nearest(name, methods)}"
+            )
+        if names.count(name) > 1:
+            raise InputError(f"{said}: {name} is given twice. Give it once.")
+    if len(names) < 2:
+        raise InputError(f"{said}: there is nothing to choose. Give at least two methods.")
+
+
+def _baseline(
+    given: str | None,
+    section: CompareSection,
+    methods: list[str],
+    best_of: Mapping[str, Sequence[str]],
+    left_out: Mapping[str, Sequence[str]],
+) -> str:
     option, name = ("--baseline", given) if given else ("baseline:", section.text("baseline"))
-    if name is None or (given is None and name not in methods and len(methods) == 1):
+    known = [*methods, *best_of]
+    if name is None or (given is None and name not in known and len(methods) == 1):
         return methods[0]
-    if name not in methods:
-        close = nearest(name, methods)
+    if name not in known and name in left_out:
+        missing = [method for method in left_out[name] if method not in methods]
+        raise InputError(
+            f"`{option} {name}`: it is chosen among {' '.join(left_out[name])}, and --methods leaves out "
+            f"{' '.join(missing)}. Add {'it' if len(missing) == 1 else 'them'}, or give another --baseline."
+        )
+    if name not in known:
+        close = nearest(name, known)
         raise InputError(f"`{option} {name}` is not among --methods {' '.join(methods)}: add it.{close}")
     return name
 

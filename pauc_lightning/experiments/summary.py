@@ -6,13 +6,16 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pauc_lightning.experiments.best_of import explain
 from pauc_lightning.experiments.interval import LEVEL
+from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.experiments.table import (
     AHEAD,
     BEHIND,
     COLLAPSED,
     FAILED,
     KEPT_START,
+    NO_CHOICE,
     Table,
     explain_kept_start,
     values_of,
@@ -31,6 +34,7 @@ _FEW = 5
 _SIGNS = {
     COLLAPSED: f"{COLLAPSED} A run collapsed in training; the table of each says which.",
     FAILED: f"{FAILED} A run failed and has no value; the table of each says why.",
+    NO_CHOICE: f"{NO_CHOICE} Nothing could be chosen; the table of each says why.",
 }
 
 
@@ -49,7 +53,8 @@ def summary_markdown(tables: Sequence[Table], gaps: Sequence[Table] = ()) -> str
     texts = [of_region(tables, gaps, region) for region in tables[0].regions]
     explained = {KEPT_START: explain_kept_start(len(tables[0].seeds)), **_SIGNS}
     signs = [text for sign, text in explained.items() if any(sign in of_one for of_one in texts)]
-    return "\n\n".join([*texts, " ".join([*_note(tables, gaps), *tables[0].starts(), *signs])])
+    below = [*_note(tables, gaps), *tables[0].starts(), *_choices(tables), *signs]
+    return "\n\n".join([*texts, " ".join(below)])
 
 
 def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
@@ -80,16 +85,22 @@ def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
         yield "Correlations are Spearman's rank correlations with the gains, over the rows."
 
 
+def _choices(tables: Sequence[Table]) -> Iterator[str]:
+    """Say what the choices among methods are, and how often each was chosen in all tables."""
+    return explain(tables[0].best_of, lambda label: _outcomes(tables, label))
+
+
+def _outcomes(tables: Sequence[Table], method: str) -> list[Outcome]:
+    return [
+        one for table in tables for region in table.regions for one in table.outcomes(method, region).values()
+    ]
+
+
 def _kept_starts(tables: Sequence[Table]) -> Iterator[str]:
     """Count the runs of each method that returned the model that they started from."""
     said = []
     for method in tables[0].methods:
-        found = [
-            one
-            for table in tables
-            for region in table.regions
-            for one in table.outcomes(method, region).values()
-        ]
+        found = _outcomes(tables, method)
         number = sum(one.is_start for one in found)
         if number:
             said.append(f"{method} {number} of {sum(one.value is not None for one in found)}")

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from pauc_lightning.experiments.best_of import Members, explain, listed
 from pauc_lightning.experiments.cells import Run, Task
 from pauc_lightning.experiments.interval import LEVEL, TEST_OVER_TRAIN, Interval, corrected_interval
 from pauc_lightning.experiments.outcome import Outcome
 from pauc_lightning.region import Region
 
 COLLAPSED, FAILED = "†", "‡"
+NO_CHOICE = "§"
 KEPT_START = "°"
 AHEAD, BEHIND = "▲", "▼"
 Rank = Literal["best", "second", ""]
@@ -53,6 +55,7 @@ class Table:
         paired: Returns the interval of one run's gain over another on the same test samples, for a single seed; None
             if it is unknown.
         from_initial_weights: The methods that start from their initial weights although others have a warm-up.
+        best_of: The rows that show, on each split, the outcome of a chosen method, with the methods to choose from.
 
     Example:
         >>> values = {("ce", 0): 0.50, ("ce", 1): 0.60, ("pauci", 0): 0.55, ("pauci", 1): 0.66}
@@ -75,6 +78,7 @@ class Table:
     published: Mapping[tuple[str, Region], float] | None = None
     paired: Paired = lambda run, other: None
     from_initial_weights: Sequence[str] = ()
+    best_of: Members = field(default_factory=dict)
 
     def header(self) -> list[str]:
         """The titles of the columns."""
@@ -98,8 +102,9 @@ class Table:
         collapsed = any(outcome.collapse is not None for outcome in outcomes.values())
         failed = any(outcome.failure is not None for outcome in outcomes.values())
         kept = KEPT_START if self.kept_start(method, region) else ""
-        marks = kept + (COLLAPSED if collapsed else "") + (FAILED if failed else "")
-        text = self._summary(values_of(outcomes)) or ("failed" if failed else "")
+        no_choice = any(outcome.no_choice is not None for outcome in outcomes.values())
+        marks = kept + COLLAPSED * collapsed + FAILED * failed + NO_CHOICE * no_choice
+        text = self._summary(values_of(outcomes)) or "failed" * failed or "no value" * no_choice
         return f"{text} {marks}".strip()
 
     def kept_start(self, method: str, region: Region) -> bool:
@@ -156,7 +161,7 @@ class Table:
 
     def legend(self) -> list[str]:
         """Explain what the cells hold, in sentences; marks of formats are explained by the formats."""
-        return [*self._explanation(), *self.starts()]
+        return [*self._explanation(), *self.starts(), *self._choices()]
 
     def starts(self) -> list[str]:
         """Say which methods had no warm-up, in a sentence; nothing if all had the same start."""
@@ -168,6 +173,12 @@ class Table:
             f"{' and '.join(names)} started from {its} initial weights, with the warm-up's epochs on top, so {each} "
             "may stop early: the best epoch on the validation part counts."
         ]
+
+    def _choices(self) -> Iterator[str]:
+        def outcomes(label: str) -> list[Outcome]:
+            return [one for region in self.regions for one in self.outcomes(label, region).values()]
+
+        return explain(self.best_of, outcomes)
 
     def _explanation(self) -> list[str]:
         lines = self._what_cells_hold()
@@ -206,8 +217,13 @@ class Table:
         ]
 
     def footnotes(self) -> list[str]:
-        """Explain the marks of kept starts and of collapsed and failed runs, one line each."""
-        return [*self._footnotes_of_starts(), *self._footnotes_of_collapses(), *self._footnotes_of_failures()]
+        """Explain the marks of kept starts, of collapsed and failed runs and of missing choices, one line each."""
+        return [
+            *self._footnotes_of_starts(),
+            *self._footnotes_of_collapses(),
+            *self._footnotes_of_failures(),
+            *self._footnotes_of_missing_choices(),
+        ]
 
     # ------------------------------------------------------------------ cells
 
@@ -271,8 +287,28 @@ class Table:
         for run, failure in found:
             yield f"  - {run.title}: {failure}"
 
+    def _footnotes_of_missing_choices(self) -> Iterator[str]:
+        found: dict[tuple[str, Region, str], list[str]] = {}
+        for label in self.best_of:
+            for region in self.regions:
+                for seed, outcome in self.outcomes(label, region).items():
+                    if outcome.no_choice is not None:
+                        found.setdefault((label, region, outcome.no_choice), []).append(str(seed))
+        if found:
+            yield (
+                f"{NO_CHOICE} Nothing can be chosen unless every method has a value on the validation part. Earlier "
+                "versions did not record it: delete the directory of such a run, and the same command repeats it. Runs "
+                "with another --checkpoint.monitor or --checkpoint.mode have none."
+            )
+        for (label, region, why), seeds in found.items():
+            of_seeds = f"seed{'s' * (len(seeds) > 1)} {listed(seeds)}"
+            yield f"  - {self.task.prefix}{label}, {region.title}, {of_seeds}: {why}"
+
     def _all(self) -> Iterator[tuple[Run, Outcome]]:
+        """The outcomes of trained runs."""
         for method in self.methods:
+            if method in self.best_of:
+                continue
             for region in self.regions:
                 for seed, outcome in self.outcomes(method, region).items():
                     yield Run(method, region, seed, self.task), outcome

@@ -145,7 +145,7 @@ def _request(
     """The same settings as those of the runs, with the same precedence."""
     from pauc_lightning.tuning.request import TuneRequest
 
-    data, backbone, _ = plan.variants_of(Run(plan.baseline, search.region, search.seed, search.task))
+    data, backbone = plan.variants_of_task(search.task)
     return TuneRequest(
         configs=(*shared_configs(plan, common), *data.configs, *backbone.configs),
         methods=tuple(plan.methods),

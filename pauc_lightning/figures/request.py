@@ -24,6 +24,7 @@ _NOT_TO_BE_GIVEN = {
     "tuned": "tune by `pauc compare --tuned N`, and draw the directory of that comparison",
     "train_part": "it has no effect on a figure",
     "baseline": "give it to pauc compare, and draw its gains by pauc figure gains",
+    "best_of": "give it to pauc compare, and draw its gains by pauc figure gains",
 }
 """Options of ``pauc compare`` that a figure has no use for, and what to do instead."""
 

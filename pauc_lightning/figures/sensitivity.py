@@ -65,7 +65,7 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
     plan = _plan(request)
     chosen = _variables(request, plan)
     variants = variants_of(method, plan.methods[method], chosen)
-    runs = trained(replace(plan, methods=variants, baseline=USUAL), request.command, run_pauc)
+    runs = trained(replace(plan, methods=variants, baseline=USUAL, best_of={}), request.command, run_pauc)
     values = {label: _results(runs, label) for label in variants}
     from pauc_lightning.figures.output import save_figure
     from pauc_lightning.plotting.sensitivity import plot_sensitivity

@@ -129,6 +129,9 @@ def test_methods_start_at_the_end_of_their_seeds_warm_up() -> None:
         starts[seed] = weights(folder / "checkpoints/best.ckpt")
         assert are_equal(starts[seed], weights(warm_up / "checkpoints/last.ckpt"))
         assert not are_equal(starts[seed], weights(warm_up / "checkpoints/best.ckpt"))
+        assert (
+            json.loads((folder / "fit.json").read_text())["best_value"] is None
+        )  # the least is not the best
         note = json.loads((warm_up.parent / "finished.json").read_text())
         assert note == {
             "checkpoint": "version_0/checkpoints/last.ckpt",
@@ -186,8 +189,10 @@ def test_a_comparison_goes_on_where_it_was_and_saves_its_table(capsys: pytest.Ca
     assert re.search(line, said.out)
     assert re.search(line, (out / "table.md").read_text())
     rows = read_csv(out / "table.csv")
-    assert [row["method"] for row in rows] == ["ce", "upauci"]
-    for row in rows:
+    assert [(row["quantity"], row["method"]) for row in rows] == [
+        (quantity, method) for quantity in ("test_pauc", "val_pauc") for method in ("ce", "upauci")
+    ]
+    for row in rows[:2]:
         assert [float(row["seed_0"]), float(row["seed_1"])] == [
             values[row["method"], seed] for seed in (0, 1)
         ]
@@ -209,20 +214,24 @@ def test_collapsed_and_failed_runs_are_marked_and_do_not_stop_the_rest(
     assert re.search(r"^\| exploding \| failed ‡ \| - \|$", out, flags=re.MULTILINE)
     assert re.search(r"^‡ The run failed", out, flags=re.MULTILINE)
     assert re.search(r"^  - exploding, OPAUC \(FPR ≤ 0.3\), seed 0: .*finite", out, flags=re.MULTILINE)
-    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", out, flags=re.MULTILINE)
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} °†\** \|", out, flags=re.MULTILINE)
     assert re.search(r"^  - shrinking, OPAUC .*, seed 0: by step \d+, all scores of the batch are", out, re.M)
     assert re.search(r"^\| ce \| \**0\.\d{4}\** \| - \|$", out, flags=re.MULTILINE)
     log = Path("runs/compare/exploding-opauc_fpr0.3-seed0/log.txt")
     assert "finite" in log.read_text()
     assert f"Its log is {log}." in out
-    rows = {row["method"]: row for row in read_csv(Path("runs/compare/table.csv"))}
+    rows = {
+        row["method"]: row
+        for row in read_csv(Path("runs/compare/table.csv"))
+        if row["quantity"] == "test_pauc"
+    }
     assert (rows["exploding"]["failed_seeds"], rows["exploding"]["seed_0"]) == ("0", "")
     assert (rows["shrinking"]["collapsed_seeds"], rows["ce"]["collapsed_seeds"]) == ("0", "")
 
     run(*arguments, "--methods", "shrinking", "ce", "--baseline", "ce")
     again = capsys.readouterr().out
     assert "[1/" not in again
-    assert re.search(r"^\| shrinking \| \**0\.\d{4} †\** \|", again, flags=re.MULTILINE)  # remembered
+    assert re.search(r"^\| shrinking \| \**0\.\d{4} °†\** \|", again, flags=re.MULTILINE)  # remembered
 
 
 def test_an_interrupted_comparison_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +343,11 @@ def test_comparison_on_the_training_part(capsys: pytest.CaptureFixture[str]) -> 
     ]
     assert (said.count("gain over upauci"), said.count("difference to upauci")) == (2, 2)
     rows = read_csv(Path("runs/compare/table.csv"))
-    assert [row["quantity"] for row in rows[::2]] == ["test_pauc", "train_pauc", "train_gap", "train_risk"]
+    assert [row["quantity"] for row in rows[::2]] == [
+        *("test_pauc", "val_pauc", "train_pauc", "train_gap", "train_risk")
+    ]
+    # At the best epoch: the same model as the one that was evaluated here.
+    assert float(rows[3]["seed_0"]) == pytest.approx(validated, abs=1e-5)
 
     for predictions in Path("runs/compare").glob("*/version_0/*_predictions.csv"):
         predictions.unlink()

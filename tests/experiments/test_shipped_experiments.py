@@ -193,6 +193,33 @@ def test_rare_positives() -> None:
         assert rare["compare"][key] == eight["compare"][key]
 
 
+def test_either_start() -> None:
+    """Each method from both starts; of the two, the one that validates better is compared."""
+    write_table(Path("tables/mammography.parquet"))
+    write_table(Path("tables/htru2.parquet"))
+    rows = run(
+        *("either_start", "--data_sets", *TABLES, "--backbones", "linear"),
+        *("--methods", "ce_late", "ce_early", "partial_auc_late", "partial_auc_early"),
+        short=("--seeds", "0", "--warmup_epochs", "2", "--epochs", "2", "--tuned", "1"),
+    )
+    of = {(row["data"], row["method"]): row for row in rows}
+    assert len(of) == len(rows) == 2 * 6
+    for name in TABLES:
+        for method in ("ce", "partial_auc"):
+            chosen = of[name, method]["chosen"]
+            assert chosen in (f"{method}_late", f"{method}_early")
+            assert of[name, method]["seed_0"] == of[name, chosen]["seed_0"] != ""
+            assert of[name, method]["baseline"] == "ce"
+    assert "| data | ce | partial_auc |" in Path("runs/either_start/summary.md").read_text()
+    either, eight = (
+        yaml.safe_load(find_config(f"experiment/{name}").read_text())
+        for name in ("either_start", "eight_tables")
+    )
+    assert either["compare"]["data"] == eight["compare"]["data"]
+    for key in ("warmup", "warmup_epochs", "epochs", "tuned"):
+        assert either["compare"][key] == eight["compare"][key]
+
+
 def write_images(root: str = "cifar10", names: tuple[str, ...] = ("airplane", "bird", "cat")) -> None:
     rng = np.random.default_rng(0)
     for part, n in (("train", 40), ("test", 8)):
