@@ -48,6 +48,16 @@ def test_weights_begin_after_the_warm_up_and_the_unweighted_epochs(tmp_path: Pat
     assert losses.values == pytest.approx([cross_entropy, 1.26 / 4, 1.26 / 4, 0.326 / 4], rel=1e-5)
 
 
+@pytest.mark.parametrize(("max_epochs", "warns"), [(3, True), (4, False)])
+def test_weights_that_never_begin_are_named(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder, max_epochs: int, warns: bool
+) -> None:
+    train(AUCPoly, tmp_path, gamma=1.0, unweighted_epochs=2, warmup_epochs=1, max_epochs=max_epochs)
+    said = [str(one.message) for one in recwarn if "never begin" in str(one.message)]
+    assert len(said) == warns
+    assert all("`unweighted_epochs=2` and `warmup_epochs=1` leave nothing" in text for text in said)
+
+
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.name)
 def test_beats_cross_entropy_in_its_region(region: Region, study: Study) -> None:
     study.check_gain(AUCPoly, region, learning_rate=0.5, unweighted_epochs=2)
