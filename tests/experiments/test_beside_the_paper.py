@@ -21,7 +21,7 @@ DATA = {
     "fruits": "cifar100_lt_2",
     "large": "cifar100_lt_3",
 }
-METHODS = ("auc_poly", "auc_exp", "auc_m", "mb", "sopa", "sopa_s", "agd_sbcd", "pauci", "upauci")
+METHODS = ("auc_m", "mb", "sopa", "sopa_s", "agd_sbcd", "pauci", "upauci")
 REGION = Region(0.3)
 
 
