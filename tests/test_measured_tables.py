@@ -51,9 +51,14 @@ class Cell(NamedTuple):
 
 
 def cells(file: str, region: str, backbone: str | None) -> dict[tuple[str, str], Cell]:
-    """The cells by data set (with its backbone, unless only one is wanted) and method."""
+    """The cells by data set (with its backbone, unless only one is wanted) and method.
+
+    Methods that are only there to be chosen from, as by ``best_of``, are left out.
+    """
     with (DOCS / "tables" / file).open(newline="", encoding="utf-8") as opened:
         rows = [row for row in csv.DictReader(opened) if row["quantity"] == "test_pauc"]
+    members = {name for row in rows for name in row.get("chosen", "").split()}
+    rows = [row for row in rows if row["method"] not in members]
     max_fpr, _, min_tpr = region.partition(",")
     of: dict[str, dict[str, dict[str, str]]] = {}
     for row in rows:

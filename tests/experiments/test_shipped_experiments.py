@@ -142,28 +142,6 @@ def test_every_method_on_tables() -> None:
     assert tables["data"] == eight["data"]
 
 
-def test_early_stopping() -> None:
-    """No warm-up: every method starts at its initial weights, on the same tables as the others."""
-    write_table(Path("tables/mammography.parquet"))
-    rows = run(
-        *("early_stopping", "--data_sets", "mammography", "--backbones", "linear"),
-        *("--methods", "ce", "partial_auc"),
-        short=("--seeds", "0", "--epochs", "2", "--tuned", "1"),
-    )
-    assert [row["method"] for row in rows] == ["ce", "partial_auc"]
-    assert all(0 <= float(row["mean"]) <= 1 and not row["failed_seeds"] for row in rows)
-    configs = [yaml.safe_load(path.read_text()) for path in Path("runs").rglob("version_*/config.yaml")]
-    assert len(configs) >= 4  # a trial and a test of each method
-    assert {one["model"]["init_args"]["init_weights"] for one in configs} == {None}
-    assert not list(Path("runs").rglob("warmup-*"))
-    early, eight = (
-        yaml.safe_load(find_config(f"experiment/{name}").read_text())["compare"]
-        for name in ("early_stopping", "eight_tables")
-    )
-    assert (early["data"], early["methods"]) == (eight["data"], eight["methods"])
-    assert early["epochs"] == eight["warmup_epochs"] + eight["epochs"]
-
-
 def test_rare_positives() -> None:
     """One positive for 200 negatives; one of the two cross-entropies starts at its initial weights."""
     write_table(Path("tables/celeba.parquet"), n=10_000)
