@@ -313,7 +313,7 @@ def test_a_start_that_was_kept_is_hollow_on_a_dotted_interval() -> None:
         True,
     ]
     assert figure._supxlabel.get_text().endswith("dotted: start kept on every seed, not due to the loss")  # type: ignore[attr-defined]
-    numbers = {text.get_text(): text.get_weight() for text in plot_gain_map(gains, "ce").axes[0].texts}
+    numbers = {text.get_text(): text.get_fontweight() for text in plot_gain_map(gains, "ce").axes[0].texts}
     assert numbers["+0.100"] == "bold"
     assert numbers["+0.200°"] == "normal"
 
