@@ -279,7 +279,8 @@ def summary_gains(tables: Sequence[Table]) -> list[Gain]:
                 interval, gains = table.interval(method, region), table.gains(method, region)
                 if interval is not None and gains:
                     mean = statistics.mean(gains)
-                    found.append(Gain(row, panel, method, mean, interval.low, interval.high))
+                    kept = table.kept_start(method, region)
+                    found.append(Gain(row, panel, method, mean, interval.low, interval.high, kept_start=kept))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,8 @@ CALLBACK = "--trainer.callbacks+=pauc_lightning.callbacks.TrainingCurve"
 
 DESCRIPTION = """\
 Draw the partial AUC after each epoch, on the training and on the validation part: the mean over the seeds, and a band
-that covers all of them. As in the paper there is no warm-up by default, so that methods show how they start.
+that covers all of them. As in the paper there is no warm-up by default, so that methods show how they start. After a
+warm-up, curves of the validation part begin at epoch 0 with the model that the method started from.
 
   pauc figure convergence --methods ce auc_m sopa pauci upauci --region 0.3,0.7
   pauc figure convergence runs/compare
@@ -58,6 +59,8 @@ def main(argv: Sequence[str], run_pauc: RunPauc) -> None:
 def read_curves(run: Path) -> dict[str, dict[int, float]]:
     """Read the partial AUC by part and number of finished epochs from the ``metrics.csv`` of a run.
 
+    With zero epochs it is that of the model that the method started from, which is on the validation part only.
+
     Raises:
         InputError: If the file is missing, or has no validation in it.
     """
@@ -70,12 +73,24 @@ def read_curves(run: Path) -> dict[str, dict[int, float]]:
             f"`{run}` has no metrics.csv: train it until its first validation has ended."
         ) from None
     curves = {
-        part: {int(row["epoch"]) + 1: float(row[f"{part}/pauc"]) for row in rows if row.get(f"{part}/pauc")}
+        part: {finished_epochs(row): float(row[f"{part}/pauc"]) for row in rows if row.get(f"{part}/pauc")}
         for part in PARTS
     }
     if not curves["val"]:
         raise InputError(f"`{path}` holds no validation: train the run until its first validation has ended.")
     return {part: values for part, values in curves.items() if values}
+
+
+def finished_epochs(row: Mapping[str, str]) -> int:
+    """The epochs that were finished at a row of ``metrics.csv``.
+
+    The start of a method has the epoch before its first, as the number -1.0 with ``init_weights``.
+
+    Example:
+        >>> finished_epochs({"epoch": "4"}), finished_epochs({"epoch": "-1.0"})
+        (5, 0)
+    """
+    return int(float(row["epoch"])) + 1
 
 
 def panels_of(curves: dict[FigureRun, dict[str, dict[int, float]]]) -> list[ConvergencePanel]:

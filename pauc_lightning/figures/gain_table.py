@@ -18,6 +18,8 @@ QUANTITY = "test_pauc"
 _TEXTS = ("quantity", "data", "backbone", "method", "baseline")
 _LARGEST = 100.0
 """No interval of a gain reaches so far, not even that of two seeds."""
+_SEED, _STARTS = "seed_", "start_seeds"
+"""The columns with the value of each seed, and with the seeds that returned their start."""
 _NUMBERS = ("max_fpr", "min_tpr", "gain", "gain_low", "gain_high")
 
 
@@ -33,6 +35,8 @@ class GainRow:
         gain: The mean gain; None if it is unknown, as it is for the baseline.
         low: The lower end of its interval; None if there is none.
         high: The upper end.
+        kept_start: Whether the method returned the model that it started from on every seed; False if the table does
+            not say.
     """
 
     data: str
@@ -42,6 +46,7 @@ class GainRow:
     gain: float | None
     low: float | None
     high: float | None
+    kept_start: bool = False
 
     @property
     def has_interval(self) -> bool:
@@ -165,7 +170,15 @@ def _row(file: Path, line: int, found: Mapping[str, str]) -> GainRow:
             f"`{file}`, line {line}: {said} are not the lower end, the mean and the upper end of a gain. Write the "
             "table again with the command of the comparison."
         )
-    return GainRow(found["data"], found["backbone"], found["method"], region, gain, low, high)
+    return GainRow(
+        found["data"], found["backbone"], found["method"], region, gain, low, high, _kept_start(found)
+    )
+
+
+def _kept_start(found: Mapping[str, str]) -> bool:
+    """Whether every seed with a value is among those that returned their start; earlier tables do not name them."""
+    seeds = {name.removeprefix(_SEED) for name, value in found.items() if name.startswith(_SEED) and value}
+    return bool(seeds) and seeds <= set(found.get(_STARTS, "").split())
 
 
 def _number(file: Path, line: int, name: str, text: str) -> float | None:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Draw the gains of methods over the baseline with their 95 % intervals, from what `pauc compare` wrote: a panel for each
 comparison, backbone and region, a row for each data set, a marker for each method. A filled marker has an interval that
-excludes zero. Nothing is trained, and no data are needed.
+excludes zero. A dotted interval belongs to a method that returned the model it started from on every seed: such a gain
+says nothing about its loss. Nothing is trained, and no data are needed.
 
   pauc figure gains runs/compare
   pauc figure gains features=docs/tables/frozen_features.csv docs/tables/small_network.csv --region 0.3
@@ -254,7 +255,15 @@ def _gains(
         assert row.high is not None
         backbone = row.backbone if several[table.path] or not table.is_named else ""
         panel = f"{', '.join(filter(None, (table.heading, backbone)))}\n{row.region.title}"
-        yield Gain(table.data_of(row), panel, names[row.method], row.gain, row.low, row.high)
+        yield Gain(
+            table.data_of(row),
+            panel,
+            names[row.method],
+            row.gain,
+            row.low,
+            row.high,
+            kept_start=row.kept_start,
+        )
 
 
 def _csv_row(table: GainTable, row: GainRow) -> dict[str, object]:
@@ -269,4 +278,5 @@ def _csv_row(table: GainTable, row: GainRow) -> dict[str, object]:
         "gain": row.gain,
         "gain_low": row.low,
         "gain_high": row.high,
+        "kept_start": "yes" if row.kept_start else "no",
     }

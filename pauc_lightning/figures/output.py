@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +30,20 @@ def save_figure(folder: Path, name: str, figure: Figure, rows: Sequence[Mapping[
     """
     from matplotlib import rc_context
 
-    from pauc_lightning.plotting.print_style import PRINT
+    from pauc_lightning.plotting.print_style import PRINT, missing_letters_ignored
 
     files = []
-    with rc_context(PRINT):
+    with rc_context(PRINT), missing_letters_ignored() as missing:
         for kind, metadata in _WITHOUT_TIME.items():
             files.append(folder / f"{name}.{kind}")
             with complete_binary_file(files[-1]) as file:
                 figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata)
+    if missing:
+        print(
+            f"The figure shows boxes for {' '.join(sorted(missing))}, which its font does not have. Write the names in "
+            "other letters; NAME=PATH gives runs and tables one.",
+            file=sys.stderr,
+        )
     files.append(folder / f"{name}.csv")
     write_text(files[-1], as_csv([dict(row) for row in rows]))
     return files

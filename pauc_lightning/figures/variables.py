@@ -12,7 +12,7 @@ import numpy as np
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.compare import RunPauc
 from pauc_lightning.figures.command import said
-from pauc_lightning.figures.convergence import CALLBACK
+from pauc_lightning.figures.convergence import CALLBACK, finished_epochs
 from pauc_lightning.figures.request import Training, parse
 from pauc_lightning.figures.runs import FigureRun, runs_of
 
@@ -70,7 +70,7 @@ def read_values(run: Path) -> Values:
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             if row.get("train/saddle_a"):
-                found[int(row["epoch"]) + 1] = {
+                found[finished_epochs(row)] = {
                     kind: {name: float(row[key]) for name in NAMES if row.get(key := f"train/{kind}_{name}")}
                     for kind in KINDS
                 }

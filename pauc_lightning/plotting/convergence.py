@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pauc_lightning.plotting.bands import Numbers, draw_band
 from pauc_lightning.plotting.direct_labels import LineEnd, label_line_ends
+from pauc_lightning.plotting.fitting import set_title
 from pauc_lightning.plotting.print_style import in_print_style, print_figure
 from pauc_lightning.plotting.style import line_style, tidy
 
@@ -20,7 +21,7 @@ class TrainingCurves:
     """The curves of one method.
 
     Args:
-        epochs: Numbers of finished epochs, shape ``(points,)``.
+        epochs: Numbers of finished epochs, shape ``(points,)``; 0 is the model that the method started from.
         values: The partial AUC after each, one row per seed, shape ``(seeds, points)``.
     """
 
@@ -57,7 +58,8 @@ def plot_convergence(panels: Sequence[ConvergencePanel]) -> Figure:
     figure = print_figure(0.25 + 1.75 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     ends = [_draw(ax, panel, names) for ax, panel in zip(axes, panels, strict=True)]
-    axes[-1].set_xlabel("Epochs")
+    has_start = any(curves.epochs[0] == 0 for panel in panels for curves in panel.methods.values())
+    axes[-1].set_xlabel("Epochs (0: the start)" if has_start else "Epochs")
     for ax, of_panel in zip(axes, ends, strict=True):
         label_line_ends(ax, of_panel)
     return figure
@@ -69,7 +71,7 @@ def _draw(ax: Axes, panel: ConvergencePanel, names: Sequence[str]) -> list[LineE
         look = line_style(names.index(name))
         last = draw_band(ax, curves.epochs, curves.values, look)
         ends.append(LineEnd(last, name, str(look["color"]), float(curves.epochs[-1])))
-    ax.set_title(panel.title, loc="left")
+    set_title(ax, panel.title)
     ax.set_ylabel(panel.label)
     ax.set_xlim(0, max(float(curves.epochs[-1]) for curves in panel.methods.values()))
     low, high = ax.get_ylim()

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from pauc_lightning.plotting.gains import Gain
-from pauc_lightning.plotting.style import COLOURS, NotebookFigure, new_figure
+from pauc_lightning.plotting.gains import KEPT_START, Gain
+from pauc_lightning.plotting.style import COLOURS, NotebookFigure, as_typed, new_figure
 
 _CELL = (0.62, 0.24)
 """Width and height of a cell, in inches."""
@@ -20,6 +20,8 @@ _SLOPE = 0.35
 """The names of data sets rise by this part of their length."""
 _LEAST_WIDTH = 4.2
 """Room for the line below the panels, in inches."""
+_KEPT = "°"
+"""Stands beside the gain of a method that returned its start, as in the tables."""
 _PALE = 0.55
 """Share of the scale up to which the text on a cell is dark."""
 _BEHIND, _AHEAD = COLOURS[1], COLOURS[0]
@@ -30,7 +32,8 @@ def plot_gain_map(gains: Sequence[Gain], baseline: str, title: str | None = None
     """Draw a panel for each model and region, in it a row for each method and a column for each data set.
 
     A cell holds the mean gain, blue where the method gains and orange where it loses; a bold number has an interval
-    that excludes zero. The last column is the mean over the data sets, and the rows are in its order, the best first.
+    that excludes zero, and ° marks a method that returned its start on every seed. The last column is the mean over the
+    data sets, and the rows are in its order, the best first.
 
     Args:
         gains: What to draw; panels and data sets have the order of their first appearance.
@@ -51,12 +54,13 @@ def plot_gain_map(gains: Sequence[Gain], baseline: str, title: str | None = None
     scale = float(np.quantile([abs(gain.mean) for gain in gains], 0.9)) or 0.01
     for ax, panel, some in zip(axes, panels, by_panel, strict=True):
         _draw(ax, some, scale)
-        ax.set_title(panel, fontsize=9, loc="left")
-    figure.supxlabel(
-        f"gain in partial AUC over {baseline}; bold: the 95 % interval excludes zero", fontsize=8
-    )
+        ax.set_title(as_typed(panel), fontsize=9, loc="left")
+    label = f"gain in partial AUC over {as_typed(baseline)}; bold: the 95 % interval excludes zero"
+    if any(gain.kept_start for gain in gains):
+        label += f"\n{_KEPT} {KEPT_START}"
+    figure.supxlabel(label, fontsize=8)
     if title is not None:
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(as_typed(title), fontsize=10)
     return figure
 
 
@@ -68,10 +72,10 @@ def _draw(ax: Axes, gains: Sequence[Gain], scale: float) -> None:
     }
     methods = sorted(means, key=means.__getitem__, reverse=True)
     values = np.full((len(methods), len(data) + 1), np.nan)
-    sure = np.zeros_like(values, dtype=bool)
+    sure, kept = np.zeros_like(values, dtype=bool), np.zeros_like(values, dtype=bool)
     for gain in gains:
         at = methods.index(gain.method), data.index(gain.data)
-        values[at], sure[at] = gain.mean, gain.excludes_zero
+        values[at], sure[at], kept[at] = gain.mean, gain.decides, gain.kept_start
     values[:, -1] = [means[method] for method in methods]
     ax.imshow(np.ma.masked_invalid(values), cmap=_COLOURS, vmin=-scale, vmax=scale, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
@@ -79,7 +83,7 @@ def _draw(ax: Axes, gains: Sequence[Gain], scale: float) -> None:
             ax.text(
                 column,
                 row,
-                f"{value:+.3f}",
+                f"{value:+.3f}{_KEPT if kept[row, column] else ''}",
                 ha="center",
                 va="center",
                 fontsize=7,
@@ -87,8 +91,8 @@ def _draw(ax: Axes, gains: Sequence[Gain], scale: float) -> None:
                 color="white" if abs(value) > _PALE * scale else "black",
             )
     ax.axvline(len(data) - 0.5, color="black", linewidth=0.8)
-    ax.set_xticks(range(len(data) + 1), [*data, "mean"], fontsize=8, rotation=20, ha="right")
-    ax.set_yticks(range(len(methods)), methods, fontsize=8)
+    ax.set_xticks(range(len(data) + 1), [*map(as_typed, data), "mean"], fontsize=8, rotation=20, ha="right")
+    ax.set_yticks(range(len(methods)), list(map(as_typed, methods)), fontsize=8)
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.textpath import TextPath
 
-from pauc_lightning.plotting.gains import ARROWS, Gain, Look, draw_gains, handles_of, looks_of, reach_of
+from pauc_lightning.plotting.fitting import fitted_names, length, wrapped
+from pauc_lightning.plotting.gains import (
+    ARROWS,
+    DOTTED,
+    KEPT_START,
+    Gain,
+    Look,
+    draw_gains,
+    handles_of,
+    looks_of,
+    reach_of,
+)
 from pauc_lightning.plotting.print_style import COLUMN, PAGE, PRINT, in_print_style
 from pauc_lightning.plotting.style import EDGE_COLOUR, NotebookFigure, as_typed
 
@@ -29,8 +38,8 @@ _HANDLE = 0.5
 """Width of an entry of the legend, without its text."""
 _SMALLEST = 0.05
 """A panel whose gains fill less than this share of the common scale would show little more than one marker."""
-_HINTED = 1.04
-"""How much wider a text may be on a grid of pixels than its outlines."""
+_WIDEST, _MOST_LINES = 1.3, 3
+"""Width of the name of a row, and the largest number of its lines."""
 _MOST, _SLACK = 3, 1.3
 """Columns on a page, and how much longer fewer of them may be."""
 
@@ -54,6 +63,12 @@ class _Panel:
         """The height of the axes."""
         return len(self.data) * (_METHOD * len(self.methods) + _ROW_ROOM)
 
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """What is written for each row: its name, on as many lines as the row is high."""
+        lines = int((_METHOD * len(self.methods) + _ROW_ROOM) / _LINE)
+        return fitted_names(self.data, _WIDEST, PRINT["ytick.labelsize"], min(max(1, lines), _MOST_LINES))
+
     def has_rows_of(self, other: _Panel) -> bool:
         """Whether both have the same rows, of the same height."""
         return (self.data, len(self.methods)) == (other.data, len(other.methods))
@@ -71,7 +86,8 @@ def plot_gain_panels(
 
     Unlike in :func:`~pauc_lightning.plotting.plot_gains`, every panel has its own rows and a height that fits them. The
     panels fill columns from top to bottom. All have one scale, unless that would draw the gains of a panel on top of
-    each other. A filled marker has an interval that excludes zero.
+    each other. A filled marker has an interval that excludes zero; a dotted interval belongs to a method that returned
+    its start on every seed.
 
     Args:
         gains: What to draw; panels have the order of their first appearance, and so have the rows of each panel. A
@@ -87,12 +103,15 @@ def plot_gain_panels(
     between = _GAP + _TICKS * own_scales
     packed = _packed(panels, columns, _PAD + 2 * _LINE + between)
     width, margins, inner = _widths(packed)
-    headings = {id(panel): _wrapped(panel.heading, inner, "axes.titlesize", "bold") for panel in panels}
+    methods_shown = fitted_names(list(looks), width - _HANDLE - 2 * _EDGE, PRINT["legend.fontsize"])
+    named = {methods_shown[name]: look for name, look in looks.items()}
+    headings = {id(panel): wrapped(panel.heading, inner, PRINT["axes.titlesize"], "bold") for panel in panels}
     above = _PAD + _LINE * max(1 + headings[id(panel)].count("\n") + bool(panel.detail) for panel in panels)
     depth = max(sum(above + panel.height + between for panel in column) for column in packed) - between
-    upper = _LINE * 1.12 * -(-len(looks) // _legend_columns(looks, width)) + _PAD
+    upper = _LINE * 1.12 * -(-len(looks) // _legend_columns(named, width)) + _PAD
     below = _axis_label(baseline, own_scales, width)
-    height = upper + depth + _TICKS + _LINE * (2.5 + 1.1 * below.count("\n"))
+    has_kept = any(gain.kept_start for gain in gains)
+    height = upper + depth + _TICKS + _LINE * (2.5 + has_kept + 1.1 * below.count("\n"))
     figure = NotebookFigure(figsize=(width, height), dpi=150)
     common = reach_of(gains)
     for number, column in enumerate(packed):
@@ -103,11 +122,11 @@ def plot_gain_panels(
             ax = figure.add_axes((left / width, bottom / height, inner / width, panel.height / height))
             inside = {name: looks[name] for name in panel.methods}
             reach = reach_of(panel.gains) if own_scales else common
-            draw_gains(ax, panel.gains, panel.data, inside, reach, _MARKER)
+            draw_gains(ax, panel.gains, panel.data, inside, reach, _MARKER, panel.rows)
             _head(ax, headings[id(panel)], panel.detail)
             ax.tick_params(axis="y", length=0, labelleft=_is_named(packed, number, level))
             ax.tick_params(axis="x", labelbottom=own_scales or panel is column[-1])
-    _explain(figure, looks, below)
+    _explain(figure, named, below, has_kept)
     return figure
 
 
@@ -196,7 +215,13 @@ def _widths(packed: Sequence[Sequence[_Panel]]) -> tuple[float, list[float], flo
     for number, column in enumerate(packed):
         named = [panel for level, panel in enumerate(column) if _is_named(packed, number, level)]
         widest = max(
-            (_length(name, "ytick.labelsize") for panel in named for name in panel.data), default=0.0
+            (
+                length(line, PRINT["ytick.labelsize"])
+                for panel in named
+                for text in panel.rows.values()
+                for line in text.split("\n")
+            ),
+            default=0.0,
         )
         margins.append(_EDGE + widest)
     n = len(packed)
@@ -205,37 +230,23 @@ def _widths(packed: Sequence[Sequence[_Panel]]) -> tuple[float, list[float], flo
     return sum(margins) + n * (inner + _EDGE), margins, inner
 
 
-def _length(text: str, size: str, weight: str = "normal") -> float:
-    """The width of a text in inches, at the size of the print style with that name."""
-    if not text.strip():
-        return 0.0
-    path = TextPath((0, 0), as_typed(text), size=PRINT[size], prop=FontProperties(weight=weight))
-    return _HINTED * float(path.get_extents().width) / 72
-
-
-def _wrapped(text: str, width: float, size: str, weight: str = "normal") -> str:
-    """Break a text that is wider than its place."""
-    length = _length(text, size, weight)
-    return text if length <= width else textwrap.fill(text, max(1, int(len(text) * width / length)))
-
-
 # ---------------------------------------------------------------------- what markers mean
 
 
 def _legend_columns(looks: Mapping[str, Look], width: float) -> int:
-    widest = max(_length(method, "legend.fontsize") for method in looks) + _HANDLE
+    widest = max(length(method, PRINT["legend.fontsize"]) for method in looks) + _HANDLE
     return max(1, min(len(looks), int(width / widest)))
 
 
 def _axis_label(baseline: str, own_scales: bool, width: float) -> str:
     """What is drawn, in lines that fit below the panels."""
     label = f"gain in partial AUC over {baseline}, with its 95 % interval"
-    label = as_typed(_wrapped(label, width - 2 * _EDGE, "axes.labelsize"))
+    label = as_typed(wrapped(label, width - 2 * _EDGE, PRINT["axes.labelsize"]))
     return f"{label}\nevery panel has a scale of its own" if own_scales else label
 
 
-def _explain(figure: Figure, looks: Mapping[str, Look], label: str) -> None:
-    """Name the methods above the panels; say what is drawn, and what filled and hollow markers mean, below them."""
+def _explain(figure: Figure, looks: Mapping[str, Look], label: str, has_kept: bool) -> None:
+    """Name the methods above the panels; say what is drawn, and what its signs mean, below them."""
     width, height = figure.get_size_inches()
     options: dict[str, Any] = {"frameon": False, "borderaxespad": 0.0, "borderpad": 0.2, "handletextpad": 0.5}
     figure.legend(
@@ -247,13 +258,18 @@ def _explain(figure: Figure, looks: Mapping[str, Look], label: str) -> None:
     )
     figure.text(
         0.5,
-        1.2 * _LINE / height,
+        (1.2 + has_kept) * _LINE / height,
         label,
         ha="center",
         va="bottom",
         fontsize=PRINT["axes.labelsize"],
     )
     key = list(_key(figure.axes))
+    if has_kept:
+        kept = _sign("o", KEPT_START, "white")
+        kept.set(linewidth=1.2, linestyle=DOTTED)
+        figure.legend(handles=[kept], loc="lower center", **options)
+        options["bbox_to_anchor"] = (0.0, _LINE / height, 1.0, 1.0)
     figure.legend(handles=key, loc="lower center", ncols=3, handlelength=1, columnspacing=1.6, **options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,6 +17,11 @@ from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, as_typed, new_fi
 MARKERS = ("o", "s", "D", "^", "v", "P", "p")
 ARROWS = ("<", ">")
 """The ends of intervals that leave the panel."""
+DOTTED = (0.0, (0.9, 0.9))
+"""The dashes of an interval whose method returned its start."""
+KEPT_START = "start kept on every seed, not due to the loss"
+_MOST_DIGITS = 5
+"""Digits behind the point of a mark of the axis; smaller gains are written with an exponent."""
 _ROW = 0.34
 """Height of a data set's row, in inches."""
 _BETWEEN = 0.7
@@ -36,6 +41,8 @@ class Gain:
         mean: The mean gain.
         low: The lower end of its interval.
         high: The upper end.
+        kept_start: Whether the method returned the model that it started from on every seed, so that the gain says
+            nothing about its loss.
     """
 
     data: str
@@ -44,11 +51,17 @@ class Gain:
     mean: float
     low: float
     high: float
+    kept_start: bool = field(default=False, kw_only=True)
 
     @property
     def excludes_zero(self) -> bool:
         """Whether the whole interval lies on one side of zero."""
         return self.low > 0 or self.high < 0
+
+    @property
+    def decides(self) -> bool:
+        """Whether the method is ahead or behind: the interval excludes zero, and the gain is that of its loss."""
+        return self.excludes_zero and not self.kept_start
 
 
 @dataclass(frozen=True)
@@ -89,7 +102,8 @@ def plot_gains(
 ) -> Figure:
     """Draw a panel for each model or region, a row for each data set, a marker with its interval for each method.
 
-    A filled marker has an interval that excludes zero. An interval that leaves the panel ends in an arrow: a few very
+    A filled marker has an interval that excludes zero. A dotted interval belongs to a method that returned its start on
+    every seed; its marker is hollow. An interval that leaves the panel ends in an arrow: a few very
     wide ones are cut, because they would hide all others.
 
     Args:
@@ -117,7 +131,10 @@ def plot_gains(
             ax.set_title(as_typed(panel), fontsize=9, loc="left")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    figure.supxlabel(f"gain in partial AUC over {as_typed(baseline)}, with its 95 % interval", fontsize=8)
+    label = f"gain in partial AUC over {as_typed(baseline)}, with its 95 % interval"
+    if any(gain.kept_start for gain in gains):
+        label += f"\ndotted: {KEPT_START}"
+    figure.supxlabel(label, fontsize=8)
     if len(methods) > 1:
         figure.legend(
             handles=handles_of(looks, 5),
@@ -127,7 +144,7 @@ def plot_gains(
             fontsize=8,
         )
     if title is not None:
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(as_typed(title), fontsize=10)
     return figure
 
 
@@ -148,6 +165,7 @@ def draw_gains(
     looks: Mapping[str, Look],
     reach: tuple[float, float],
     size: float = 5,
+    shown: Mapping[str, str] | None = None,
 ) -> None:
     """Draw one panel.
 
@@ -158,6 +176,7 @@ def draw_gains(
         looks: The methods in the order in which they stand below each other in a row.
         reach: The ends of the axis of gains.
         size: Size of the markers, in points.
+        shown: What is written for each row; None for its name.
     """
     ax.axvline(0, color=EDGE_COLOUR, linewidth=0.8, zorder=1)
     for number, (method, look) in enumerate(looks.items()):
@@ -166,7 +185,7 @@ def draw_gains(
             if gain.method == method:
                 _draw_gain(ax, gain, data.index(gain.data) + offset, look, reach, size)
     ax.set(xlim=reach, ylim=(len(data) - 0.5, -0.5))
-    ax.set_yticks(range(len(data)), list(map(as_typed, data)))
+    ax.set_yticks(range(len(data)), [as_typed((shown or {}).get(name, name)) for name in data])
     for row in range(1, len(data)):
         ax.axhline(row - 0.5, color="#E3E7EB", linewidth=0.5, zorder=0)
     _mark_gains(ax)
@@ -176,11 +195,19 @@ def draw_gains(
 def _draw_gain(ax: Axes, gain: Gain, row: float, look: Look, reach: tuple[float, float], size: float) -> None:
     low, high = reach
     ends = max(low, gain.low), min(high, gain.high)
-    ax.plot(ends, (row, row), color=look.colour, linewidth=1.2, solid_capstyle="butt", zorder=2)
+    ax.plot(
+        ends,
+        (row, row),
+        color=look.colour,
+        linewidth=1.2,
+        linestyle=DOTTED if gain.kept_start else "-",
+        solid_capstyle="butt",
+        zorder=2,
+    )
     for end, arrow, is_cut in zip(reach, ARROWS, (gain.low < low, gain.high > high), strict=True):
         if is_cut:
             ax.plot(end, row, marker=arrow, color=look.colour, markersize=0.7 * size, clip_on=False, zorder=2)
-    face = look.colour if gain.excludes_zero else "white"
+    face = look.colour if gain.decides else "white"
     ax.plot(
         gain.mean, row, marker=look.marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=3
     )
@@ -194,6 +221,9 @@ def _mark_gains(ax: Axes) -> None:
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_minor_locator(AutoMinorLocator(2))
     ax.tick_params(axis="x", which="minor", length=1.5, width=0.4)
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:+.{digits}f}".replace("-", "\u2212") if value else "0")
-    )
+    form = f"+.{digits}f" if digits <= _MOST_DIGITS else "+.3g"
+
+    def written(value: float, _: object) -> str:
+        return f"{value:{form}}".replace("-", "\u2212") if abs(value) > 1e-6 * (second - first) else "0"
+
+    ax.xaxis.set_major_formatter(FuncFormatter(written))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pauc_lightning.plotting.gains import Gain, Look, handles_of, looks_of, reach_of
-from pauc_lightning.plotting.style import EDGE_COLOUR, new_figure, tidy
+from pauc_lightning.plotting.style import EDGE_COLOUR, as_typed, new_figure, tidy
 
 _MARKER = 5.0
 
@@ -45,9 +45,10 @@ def plot_gains_by_gap(points: Sequence[GainByGap], baseline: str) -> Figure:
     axes = list(figure.subplots(lines, columns, squeeze=False).flat)
     for ax, panel in zip(axes, panels, strict=False):
         _draw(ax, [point for point in points if point.panel == panel], looks)
-        ax.set_title(panel, fontsize=9, loc="left")
+        ax.set_title(as_typed(panel), fontsize=9, loc="left")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
+    baseline = as_typed(baseline)
     figure.supxlabel(f"gap of {baseline}: partial AUC on the training part minus validation part", fontsize=8)
     figure.supylabel(f"gain over {baseline}, 95 % interval", fontsize=8)
     figure.legend(
@@ -68,7 +69,7 @@ def _draw(ax: Axes, points: Sequence[GainByGap], looks: Mapping[str, Look]) -> N
         for point in (point for point in points if point.method == method):
             ends = max(low, point.low), min(high, point.high)
             ax.plot((point.gap, point.gap), ends, color=colour, linewidth=0.8, alpha=0.5, zorder=2)
-            face = colour if point.excludes_zero else "white"
+            face = colour if point.decides else "white"
             ax.plot(
                 point.gap,
                 point.mean,
@@ -78,9 +79,9 @@ def _draw(ax: Axes, points: Sequence[GainByGap], looks: Mapping[str, Look]) -> N
                 markersize=_MARKER,
                 zorder=3,
             )
-            if point.excludes_zero:
+            if point.decides:
                 ax.annotate(
-                    point.data,
+                    as_typed(point.data),
                     (point.gap, point.mean),
                     (5, 2),
                     textcoords="offset points",

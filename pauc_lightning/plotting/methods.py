@@ -12,7 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
 from pauc_lightning.metrics.functional import RocCurve
-from pauc_lightning.plotting.style import frame_unit_square, line_style, new_figure, shade, tidy
+from pauc_lightning.plotting.style import as_typed, frame_unit_square, line_style, new_figure, shade, tidy
 from pauc_lightning.region import Region
 
 _STEPS = 400
@@ -54,7 +54,7 @@ def plot_methods(panels: Mapping[Region, Mapping[str, MethodCurves]], title: str
     styles = {name: index for index, name in enumerate(names)}
     figure = new_figure(9.6, 3.9 * max(1, len(panels)) + (0.3 if title else 0.0))
     if title is not None:
-        figure.suptitle(title)
+        figure.suptitle(as_typed(title))
     rows = figure.subfigures(max(1, len(panels)), 1, squeeze=False)[:, 0]
     for row, (region, methods) in zip(rows, panels.items(), strict=False):
         _draw_panel(row, region, methods, styles)
@@ -90,7 +90,7 @@ def _draw_methods(
 def _draw_method(ax: Axes, label: str, of_method: MethodCurves, region: Region, style: int) -> None:
     fpr, tpr = on_common_rates(of_method.curves, region)
     look = line_style(style)
-    ax.plot(fpr, tpr.mean(0), linewidth=1.6, label=label, zorder=3, **look)
+    ax.plot(fpr, tpr.mean(0), linewidth=1.6, label=as_typed(label), zorder=3, **look)
     if len(tpr) > 1:
         ax.fill_between(fpr, tpr.min(0), tpr.max(0), color=look["color"], alpha=0.15, linewidth=0, zorder=2.5)
 

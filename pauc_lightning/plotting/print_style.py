@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,6 +38,8 @@ PRINT: Any = {
 }
 """Settings of matplotlib while a figure is drawn and saved; its releases differ in the type of such settings."""
 
+_MISSING = re.compile(r"Glyph (\d+) .*missing from")
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -44,10 +49,28 @@ def in_print_style(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
-        with rc_context(PRINT):
+        with rc_context(PRINT), missing_letters_ignored():
             return draw(*args, **kwargs)
 
     return drawn
+
+
+@contextmanager
+def missing_letters_ignored() -> Iterator[set[str]]:
+    """Collect the letters that a font does not have instead of a warning for each, whenever a text is measured.
+
+    matplotlib warns again when the figure is saved; `pauc figure` then says it in a sentence.
+    """
+    missing: set[str] = set()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield missing
+        finally:
+            found = [(one, _MISSING.match(str(one.message))) for one in caught]
+            missing |= {chr(int(match[1])) for _, match in found if match}
+    for one in (one for one, match in found if not match):
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def print_figure(height: float, width: float = COLUMN) -> NotebookFigure:

@@ -18,7 +18,7 @@ from pauc_lightning.metrics.functional.reliability import (
     calibration_error,
     reliability_bins,
 )
-from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, new_figure, tidy
+from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, as_typed, new_figure, tidy
 
 _SIZE = (3.5, 4.6)  # a column of a paper
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -107,7 +107,7 @@ def _draw_curve(ax: Axes, label: str, curve: ReliabilityBins, index: int, lowest
         marker=_MARKERS[index % len(_MARKERS)],
         markersize=4,
         linewidth=1.0,
-        label=label,
+        label=as_typed(label),
         zorder=3,
     )
 

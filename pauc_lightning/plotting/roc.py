@@ -13,6 +13,7 @@ from pauc_lightning.metrics.functional.inputs import Values
 from pauc_lightning.plotting.style import (
     COLOURS,
     EDGE_COLOUR,
+    as_typed,
     frame_unit_square,
     line_style,
     new_figure,
@@ -132,7 +133,7 @@ def _draw_layers(ax: Axes, curves: Mapping[str, RocCurve], region: Region) -> No
             zorder=1.5,
         )
     for index, (label, curve) in enumerate(curves.items()):
-        ax.plot(curve.fpr, curve.tpr, linewidth=1.6, label=label, zorder=3, **line_style(index))
+        ax.plot(curve.fpr, curve.tpr, linewidth=1.6, label=as_typed(label), zorder=3, **line_style(index))
 
 
 def _value(scores: Values, target: Values, region: Region) -> float:

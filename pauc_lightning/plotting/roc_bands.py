@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from pauc_lightning.plotting.bands import draw_band
 from pauc_lightning.plotting.direct_labels import LineEnd, label_line_ends
+from pauc_lightning.plotting.fitting import set_title
 from pauc_lightning.plotting.methods import MethodCurves, on_common_rates
 from pauc_lightning.plotting.print_style import in_print_style, print_figure
 from pauc_lightning.plotting.style import EDGE_COLOUR, line_style, shade, tidy
@@ -54,12 +55,12 @@ def _draw(ax: Axes, title: str, region: Region, methods: Methods, names: list[st
         inside[0] = False  # the point (0, 0), where every curve begins
         last = draw_band(ax, fpr[inside], tpr[:, inside], look)
         lowest = min(lowest, float(tpr[:, inside].min()))
-        ends.append(LineEnd(last, f"{name} {_value(of_method.values)}", str(look["color"])))
+        ends.append(LineEnd(last, name, str(look["color"]), value=_value(of_method.values)))
     bottom = max(region.min_tpr, lowest - 0.02) if not region.is_two_way else region.min_tpr
     ax.set(xlim=(region.min_fpr, region.max_fpr), ylim=(bottom, 1.0))
     ax.set_xlabel("False-positive rate")
     ax.set_ylabel("True-positive rate")
-    ax.set_title(title, loc="left")
+    set_title(ax, title)
     tidy(ax)
     _draw_overview(ax, region, methods, names)
     return ends

@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 
 from pauc_lightning.errors import InputError
 from pauc_lightning.plotting.bands import Numbers
-from pauc_lightning.plotting.print_style import SMALL, in_print_style, print_figure
-from pauc_lightning.plotting.style import EDGE_COLOUR, NEGATIVE_COLOUR, POSITIVE_COLOUR, REGION_COLOUR, tidy
+from pauc_lightning.plotting.fitting import LEFT_OF_AXES, fitted_names, length
+from pauc_lightning.plotting.print_style import COLUMN, PRINT, SMALL, in_print_style, print_figure
+from pauc_lightning.plotting.style import (
+    EDGE_COLOUR,
+    NEGATIVE_COLOUR,
+    POSITIVE_COLOUR,
+    REGION_COLOUR,
+    as_typed,
+    tidy,
+)
 from pauc_lightning.region import Region
 
 _BINS = 40
+_TITLE_LINE = 0.13
+"""Height of a second line of a title, in inches."""
 _TOP = 1.45
 """Height of a panel, in heights of its tallest bar: words stand above the bars."""
 
@@ -73,16 +83,30 @@ def plot_score_panels(panels: Mapping[str, ScorePanel], bins: int = _BINS) -> Fi
     Returns:
         A figure of a column's width, not registered with pyplot; a notebook shows it.
     """
-    figure = print_figure(0.35 + 1.0 * len(panels))
+    titles = _titles(panels)
+    lines = sum(title.count("\n") for title in titles)
+    figure = print_figure(0.35 + 1.0 * len(panels) + _TITLE_LINE * lines)
     axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for number, (ax, (name, scores)) in enumerate(zip(axes, panels.items(), strict=True)):
+    for number, (ax, scores, title) in enumerate(zip(axes, panels.values(), titles, strict=True)):
         _draw(ax, scores, bins)
-        ax.set_title(f"{name}   {scores.region.title} = {scores.value:.3f}", loc="left")
+        ax.set_title(title, loc="left")
         if number == 0:
             _name_classes(ax, scores)
     axes[-1].set_xlabel("Score")
     figure.supylabel("Share of the class", fontsize=axes[0].yaxis.label.get_size())
     return figure
+
+
+def _titles(panels: Mapping[str, ScorePanel]) -> list[str]:
+    """Name and partial AUC of each panel: below each other where they do not fit beside each other."""
+    room, size = COLUMN - LEFT_OF_AXES, PRINT["axes.titlesize"]
+    names = fitted_names(list(panels), room, size)
+    titles = []
+    for name, scores in panels.items():
+        value = f"{scores.region.title} = {scores.value:.3f}"
+        beside = f"{name}   {value}"
+        titles.append(as_typed(beside if length(beside, size) <= room else f"{names[name]}\n{value}"))
+    return titles
 
 
 def histogram(scores: ScorePanel, bins: int = _BINS) -> tuple[Numbers, Numbers, Numbers]:

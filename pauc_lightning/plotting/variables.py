@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pauc_lightning.plotting.bands import Numbers, draw_band
 from pauc_lightning.plotting.direct_labels import LineEnd, label_line_ends
+from pauc_lightning.plotting.fitting import set_title
 from pauc_lightning.plotting.print_style import SMALL, in_print_style, print_figure
 from pauc_lightning.plotting.style import COLOURS, EDGE_COLOUR, tidy
 
@@ -63,7 +64,7 @@ def plot_variables(panels: Mapping[str, Mapping[str, Trajectory]]) -> Figure:
     for number, (ax, (title, variables, names)) in enumerate(zip(axes, rows, strict=True)):
         ends.append(_draw(ax, variables, names))
         if number == 0 or rows[number - 1][0] != title:
-            ax.set_title(title, loc="left")
+            set_title(ax, title)
     axes[-1].set_xlabel("Epochs")
     axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     handles = [

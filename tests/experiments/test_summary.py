@@ -299,6 +299,25 @@ def test_markers_stand_at_the_means_and_are_filled_where_the_interval_excludes_z
     assert {line.get_marker() for line in lines(figure)} >= {"<", ">"}
 
 
+def test_a_start_that_was_kept_is_hollow_on_a_dotted_interval() -> None:
+    gains = [Gain("a", "p", "ours", 0.1, 0.05, 0.15), Gain("b", "p", "ours", 0.2, 0.1, 0.3, kept_start=True)]
+    figure = plot_gains(gains, "ce")
+    faces = {
+        line.get_xdata()[0]: line.get_markerfacecolor() == "white"
+        for line in lines(figure)
+        if line.get_marker() == "o"
+    }
+    assert faces == {0.1: False, 0.2: True}
+    assert [line.is_dashed() for line in lines(figure) if line.get_solid_capstyle() == "butt"] == [
+        False,
+        True,
+    ]
+    assert figure._supxlabel.get_text().endswith("dotted: start kept on every seed, not due to the loss")  # type: ignore[attr-defined]
+    numbers = {text.get_text(): text.get_fontweight() for text in plot_gain_map(gains, "ce").axes[0].texts}
+    assert numbers["+0.100"] == "bold"
+    assert numbers["+0.200°"] == "normal"
+
+
 def lines(figure: Figure) -> list[Any]:
     return list(figure.axes[0].lines)
 

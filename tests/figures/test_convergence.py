@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from figures.trained import EPOCHS, METHODS, SEEDS, TRAIN, check_files, read, run
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cbook import is_math_text
 
 from pauc_lightning import Region
 from pauc_lightning.errors import InputError
@@ -28,6 +30,61 @@ def test_the_data_are_those_of_the_runs(comparison: Path) -> None:
             if entry[column] and int(entry["epoch"]) + 1 == int(row["epochs"])
         ]
         assert float(row["pauc"]) == float(expected)
+
+
+def test_after_a_warm_up_curves_begin_with_the_start(warmed_up: Path, tmp_path: Path) -> None:
+    run("figure", "convergence", warmed_up, "--out", tmp_path)
+    rows = check_files(tmp_path, "convergence")
+    assert {row["part"] for row in rows} == {"val"}
+    for seed in SEEDS:
+        (warm_up,) = warmed_up.glob(f"warmup*-seed{seed}/version_0/metrics.csv")
+        *_, end = (entry["val/auc"] for entry in read(warm_up) if entry["val/auc"])
+        for method in METHODS:
+            mine = [row for row in rows if (row["method"], row["seed"]) == (method, str(seed))]
+            assert [row["epochs"] for row in mine] == ["0", *(str(epoch + 1) for epoch in range(EPOCHS))]
+            (metrics,) = warmed_up.glob(f"{method}-*-seed{seed}/version_0/metrics.csv")
+            (start,) = (entry for entry in read(metrics) if entry["epoch"] == "-1.0")
+            assert float(mine[0]["pauc"]) == float(start["val/pauc"])
+            assert float(start["val/auc"]) == pytest.approx(float(end), abs=1e-6)
+
+
+def test_all_seeds_begin_at_the_axis_with_the_start(warmed_up: Path) -> None:
+    curves = {one: read_curves(one.path) for one in find_runs([("", warmed_up)])}
+    (panel,) = panels_of(curves)
+    figure = plot_convergence([panel])
+    (ax,) = figure.axes
+    lines = [line for line in ax.lines if line.get_zorder() == 3]
+    starts = [tuple(np.asarray(line.get_xydata())[0]) for line in lines]
+    mean = np.mean([line["val"][0] for line in curves.values()])
+    assert len(lines) == len(METHODS)
+    assert starts == [(0.0, pytest.approx(mean))] * len(METHODS)  # the same model for all methods
+    assert ax.get_xlim() == (0, EPOCHS)
+    assert ax.get_xlabel() == "Epochs (0: the start)"
+
+
+def test_names_are_written_as_typed_and_leave_room_for_the_axes() -> None:
+    curves = TrainingCurves(np.array([1.0, 2.0]), [np.array([0.1, 0.5])])
+    names = [r"loss $\foo$ x", "$x_1$", "a very long name of a run that someone chose, number 17"]
+    title = "Validation part, a data set $x$ with a name that is longer than the column: OPAUC (FPR ≤ 0.3)"
+    figure = plot_convergence([ConvergencePanel(title, "y", dict.fromkeys(names, curves))])
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    (ax,) = figure.axes
+    first, second, third = (text.get_text() for text in ax.texts)
+    assert [first, second] == [name.replace("$", r"\$") for name in names[:2]]
+    assert third.startswith("a very long")
+    assert third.endswith("number 17")
+    heading = ax.get_title(loc="left")
+    assert heading.replace("\n", " ") == title.replace("$", r"\$")
+    assert not any(is_math_text(text) for text in (first, second, heading))
+    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in ax.texts)
+    assert ax.get_window_extent().width > 0.4 * figure.bbox.width
+
+
+def test_without_a_start_nothing_is_said_of_one(comparison: Path) -> None:
+    curves = {one: read_curves(one.path) for one in find_runs([("", comparison)])}
+    figure = plot_convergence(panels_of(curves))
+    assert figure.axes[-1].get_xlabel() == "Epochs"
+    assert all(min(line) == 1 for by_part in curves.values() for line in by_part.values())
 
 
 def test_there_is_no_warm_up(comparison: Path) -> None:

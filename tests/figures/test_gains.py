@@ -120,7 +120,8 @@ def test_the_data_are_those_of_the_tables(tmp_path: Path) -> None:
         for name, path in (("features", FROZEN), ("small network", SMALL))
         for row in in_table(path)
     }
-    assert {tuple(row.values()) for row in rows} == expected
+    assert {tuple(row[column] for column in ("comparison", *columns)) for row in rows} == expected
+    assert list(rows[0]) == ["comparison", *columns, "kept_start"]
     assert len(rows) == len(expected) == 24
 
 
@@ -240,6 +241,56 @@ def test_a_gain_without_an_interval_is_left_out_but_one_of_exactly_zero_is_not(
     assert "no interval: equal on a, OPAUC (FPR ≤ 0.1); failed on a" in said
 
 
+STARTS = """quantity,data,backbone,method,max_fpr,min_tpr,baseline,gain,gain_low,gain_high,seed_0,seed_1,start_seeds
+test_pauc,a,,ours,0.1,0,ce,0.02,0.01,0.03,0.5,0.6,
+test_pauc,a,,half,0.1,0,ce,0.03,0.01,0.05,0.5,0.6,1
+test_pauc,a,,start,0.1,0,ce,0.02,0.01,0.04,0.5,0.6,0 1
+test_pauc,a,,rest,0.1,0,ce,-0.02,-0.03,-0.01,,0.6,1
+"""
+
+
+def test_a_gain_of_a_method_that_returned_its_start_decides_nothing(
+    tmp_path: Path, figures: list[Figure]
+) -> None:
+    (tmp_path / "mine.csv").write_text(STARTS)
+    run("figure", "gains", tmp_path / "mine.csv", "--out", tmp_path)
+    (figure,) = figures
+    (ax,) = figure.axes
+    assert [(line.get_xdata()[0], is_filled(line)) for line in markers(ax)] == [
+        (0.02, True),
+        (0.03, True),  # a seed with an epoch of its own is enough
+        (0.02, False),
+        (-0.02, False),  # a failed seed has no start
+    ]
+    bars = [line for line in lines(ax) if line.get_solid_capstyle() == "butt" and line.get_zorder() == 2]
+    assert [bar.is_dashed() for bar in bars] == [False, False, True, True]
+    key = {text.get_text() for legend in figure.legends[1:] for text in legend.get_texts()}
+    assert key == {"interval excludes zero", "includes zero", "start kept on every seed, not due to the loss"}
+    assert [row["kept_start"] for row in read(tmp_path / "gains.csv")] == ["no", "no", "yes", "yes"]
+    check_nothing_meets(figure)
+
+
+def test_a_table_of_an_earlier_version_names_no_starts(tmp_path: Path, figures: list[Figure]) -> None:
+    lines_of = [line.rpartition(",")[0] for line in STARTS.splitlines()]
+    (tmp_path / "mine.csv").write_text("\n".join(lines_of))
+    run("figure", "gains", tmp_path / "mine.csv", "--out", tmp_path)
+    (figure,) = figures
+    assert all(is_filled(line) for line in markers(figure.axes[0]))
+    assert {row["kept_start"] for row in read(tmp_path / "gains.csv")} == {"no"}
+    assert len(figure.legends) == 2
+
+
+def test_letters_without_a_font_are_said_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    table = write(tmp_path / "a.csv", "\U00020000と linear m 0.3 0 0.02 0.01 0.03")
+    run("figure", "gains", table, "--out", tmp_path)
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("The figure shows boxes for") == 1
+    assert "\U00020000" in said
+    assert not [one for one in recwarn if "Glyph" in str(one.message)]
+
+
 def test_the_directory_of_a_comparison_without_labels(
     comparison_of_digits: Path, tmp_path: Path, figures: list[Figure], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -328,6 +379,24 @@ def test_a_long_baseline_is_not_cut() -> None:
     )
 
 
+@pytest.mark.parametrize(("columns", "n_methods"), [(1, 1), (1, 4), (3, 2)])
+def test_long_names_leave_room_for_the_panels(columns: int, n_methods: int) -> None:
+    data = f"{'a_data_set_' * 7}one {'a_data_set_' * 7}two $x$"
+    figure = plot_gain_panels(
+        [gain for panel in "pqr" for gain in gains(panel, data, methods=n_methods)], "CE", columns=columns
+    )
+    check_nothing_meets(figure)
+    first, second, third = rows_of(figure.axes[0])
+    assert first != second
+    assert first.startswith("a_data")
+    assert "…" in first
+    assert third == r"\$x\$"
+    assert figure.axes[0].get_position().x0 * figure.get_figwidth() < 1.5
+    long = plot_gain_panels([Gain("a", "p", "a long name " * 9 + end, 0.1, 0, 0.2) for end in "12"], "CE")
+    check_nothing_meets(long)
+    assert len({text.get_text() for text in long.legends[0].get_texts()}) == 2
+
+
 def check_nothing_meets(figure: Figure) -> None:
     """Texts and panels lie inside the figure, and none lies on another."""
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
@@ -398,12 +467,12 @@ def test_only_intervals_far_wider_than_most_are_cut() -> None:
 
 
 def test_the_marks_of_the_axis_are_the_numbers_that_they_show() -> None:
-    for scale in (0.0007, 0.006, 0.013, 0.1, 0.4):
+    for scale in (2e-9, 0.0007, 0.006, 0.013, 0.1, 0.4):
         figure = plot_gain_panels(gains("p", "a b", scale), "CE")
         figure.draw_without_rendering()
         axis = figure.axes[0].xaxis
         for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True):
-            assert float(label.get_text().replace("−", "-")) == pytest.approx(place, abs=1e-12)
+            assert float(label.get_text().replace("−", "-")) == pytest.approx(place, abs=1e-3 * scale)
 
 
 def test_many_methods_are_distinguishable() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from figures.trained import METHODS, SEEDS, check_files, run
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from sklearn.metrics import roc_auc_score
 
 from pauc_lightning import Region
@@ -48,6 +51,30 @@ def test_an_older_comparison_keeps_the_curve_alone(
     with pytest.raises(SystemExit):
         run("figure", "roc", f"old={old}", "--out", tmp_path)
     assert f"has not been tested: type `pauc test {old}`" in capsys.readouterr().err
+
+
+def test_long_names_keep_their_values_and_leave_room_for_the_axes() -> None:
+    curve = RocCurve.from_counts(torch.tensor([0, 2]), torch.tensor([4, 0]))
+    methods = {
+        name: MethodCurves([curve, curve], [0.84, 0.86])
+        for name in (
+            "CE",
+            r"loss $\foo$ with 32 letters in all",
+            "a very long name that someone chose, number 17",
+        )
+    }
+    figure = plot_roc_bands({"$x$: OPAUC": (Region(0.3), methods)})
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    (ax,) = figure.axes
+    one, two, three = (text.get_text() for text in ax.texts)
+    assert one == "CE 0.850±.014"
+    assert re.fullmatch(r"loss \\\$\\foo\\\$ w.*….* in all\n0\.850±\.014", two)
+    assert re.fullmatch(r"a very long .*….*number 17\n0\.850±\.014", three)
+    assert ax.get_title(loc="left") == r"\$x\$: OPAUC"
+    boxes = sorted((text.get_window_extent() for text in ax.texts), key=lambda box: box.y0)
+    assert all(lower.y1 <= upper.y0 + 0.5 for lower, upper in pairwise(boxes))
+    assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
+    assert ax.get_window_extent().width > 0.4 * figure.bbox.width
 
 
 def test_the_region_is_enlarged_and_lines_are_means() -> None:

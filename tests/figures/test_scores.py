@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from figures.trained import METHODS, check_files, run
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from pauc_lightning import Region
 from pauc_lightning.errors import InputError
@@ -63,6 +65,26 @@ def test_bars_are_shares_of_each_class() -> None:
     np.testing.assert_allclose(negative, [2 / 3, 1 / 3])
     figure = plot_score_panels({"mine": scores}, bins=2)
     assert figure.axes[0].get_title(loc="left") == "mine   OPAUC (FPR ≤ 0.5) = 0.500"
+
+
+def test_a_long_name_does_not_push_its_value_off_the_edge() -> None:
+    scores = ScorePanel(np.array([0.1, 0.9, 0.9, 0.05]), np.array([0, 1, 0, 0]), Region(0.5), 0.5)
+    names = (
+        "$x_1$",
+        "the loss that I tried as the ninth one",
+        f"another name {'of many words ' * 9}ends here",
+    )
+    figure = plot_score_panels(dict.fromkeys(names, scores))
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    value = "OPAUC (FPR ≤ 0.5) = 0.500"
+    short, middle, cut = (ax.get_title(loc="left") for ax in figure.axes)
+    assert short == rf"\$x_1\$   {value}"
+    assert middle == f"{names[1]}\n{value}"
+    assert re.fullmatch(rf"another name .*….* ends here\n{re.escape(value)}", cut)
+    titles = [text for ax in figure.axes for text in ax.get_children() if text in (ax._left_title,)]  # type: ignore[attr-defined]
+    assert all(title.get_window_extent().x1 <= figure.bbox.x1 for title in titles)
+    one, two, three = (ax.get_window_extent().height for ax in figure.axes)
+    assert one == pytest.approx(two) == pytest.approx(three)
 
 
 def test_a_region_without_a_negative_is_refused() -> None:

@@ -42,6 +42,31 @@ def test_the_places_are_the_nearest_that_are_allowed() -> None:
     np.testing.assert_allclose(found, truth.x, atol=1e-5)
 
 
+def test_higher_numbers_keep_a_larger_distance() -> None:
+    places = spread([0.5, 0.5, 0.5], np.array([0.1, 0.3, 0.1]), low=0.0, high=1.0)
+    np.testing.assert_allclose(places, [0.3, 0.5, 0.7])
+    squeezed = spread([0.5, 0.5, 0.5], np.array([1.0, 3.0, 1.0]), low=0.0, high=1.0)
+    np.testing.assert_allclose(squeezed, [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("number", [2, 12])
+def test_long_names_have_as_many_lines_as_there_is_room_for(number: int) -> None:
+    figure = print_figure(2.0)
+    ax = figure.subplots()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    names = [f"a rather long name of the run number {i}, which differs in its middle" for i in range(number)]
+    label_line_ends(ax, [LineEnd(0.99, name, "C0", value="0.123±.456") for name in names])
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    labels = [text.get_text() for text in ax.texts]
+    assert len(set(labels)) == number
+    assert {label.count("\n") for label in labels} == ({1} if number == 2 else {0})
+    assert all(label.endswith("0.123±.456") for label in labels)
+    boxes = sorted((text.get_window_extent() for text in ax.texts), key=lambda box: box.y0)
+    assert all(lower.y1 <= upper.y0 + 0.5 for lower, upper in pairwise(boxes))
+    assert all(box.x1 <= figure.bbox.x1 for box in boxes)
+    assert ax.get_window_extent().width > 0.4 * figure.bbox.width
+
+
 @pytest.mark.parametrize("values", [[0.5] * 6, [0.0, 1.0, 0.99, 5.0]])
 def test_words_do_not_overlap_on_paper(values: list[float]) -> None:
     figure = print_figure(2.0)
