@@ -66,6 +66,36 @@ def cannot_write(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}; {remedy}.{kept}")
 
 
+def check_folder(option: str, folder: Path) -> None:
+    """Refuse a folder in which no file can be made, before a long computation whose results go there.
+
+    Nothing is written, so a folder that does not exist yet still does not if the computation is interrupted.
+
+    Args:
+        option: The option that gave the folder.
+        folder: The folder.
+
+    Raises:
+        InputError: If it, or the nearest one above it, is a file or may not be written to.
+    """
+    nearest = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path())
+    if not nearest.is_dir():
+        raise InputError(f"`{option} {folder}`: {nearest} is a file. Give the name of a directory.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(
+            f"`{option} {folder}`: {nearest} may not be written to. Make it writable, or give another directory."
+        )
+
+
+def home_hint(path: str) -> str:
+    """A sentence, after a space, for a path that does not exist because ~ stands for the home folder; else empty."""
+    return (
+        f" A shell puts the home folder for ~ only at the start of a word: write {os.path.expanduser(path)}."
+        if path.startswith("~")
+        else ""
+    )
+
+
 @contextmanager
 def _complete(path: Path) -> Iterator[Path]:
     """Yield the path of an empty file in the same folder that replaces ``path`` if the block succeeds.

@@ -123,8 +123,10 @@ def read_scores(path: Path) -> SavedScores:
     except FileNotFoundError:
         raise InputError(f"`{path}`: no such file.") from None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        # numpy takes what is no archive for a pickle, and proposes to load it unsafely.
+        reason = "it is no .npz archive" if "pickle" in str(error) else str(error)
         raise InputError(
-            f"`{path}` is damaged, or not a file of scores ({error}): delete it, and let the command that wrote it "
+            f"`{path}` is damaged, or not a file of scores ({reason}): delete it, and let the command that wrote it "
             "run again."
         ) from error
 

@@ -33,7 +33,7 @@ from pauc_lightning.experiments.data_files import checksum_of
 from pauc_lightning.experiments.interval import LEVEL, Interval, corrected_interval
 from pauc_lightning.experiments.note import read_json
 from pauc_lightning.experiments.table import AHEAD, BEHIND
-from pauc_lightning.files import write_text
+from pauc_lightning.files import check_folder, write_text
 from pauc_lightning.inference.build import build
 from pauc_lightning.metrics.functional import binary_partial_auc
 from pauc_lightning.region import Region
@@ -281,6 +281,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("comparison", type=Path, help="the directory of the comparison, such as runs/compare")
     folder: Path = parser.parse_args(argv).comparison
     found = read_rows(folder)
+    check_folder("comparison", folder)  # which gets the table
     complete = [row for row in found if row.seeds]
     if not complete:
         raise InputError(

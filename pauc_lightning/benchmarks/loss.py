@@ -18,6 +18,7 @@ from pauc_lightning.benchmarks.contenders import REFERENCE, Contender, Loss, con
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.paper import published_time
+from pauc_lightning.files import check_folder, write_text
 from pauc_lightning.region import Region
 
 REGIONS = (Region(max_fpr=0.3), Region(max_fpr=0.5, min_tpr=0.5))
@@ -210,6 +211,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     check_integer("--threads", arguments.threads, at_least=1)
     sizes = sorted(set(arguments.sizes))
     device = _device(arguments.device)
+    if arguments.out is not None:
+        check_folder("--out", arguments.out)
     threads = torch.get_num_threads()
     torch.set_num_threads(arguments.threads)
     try:
@@ -248,7 +251,6 @@ def _conditions(device: torch.device, threads: int) -> str:
 
 def _save(folder: Path, text: str, measurements: Sequence[Measurement]) -> None:
     from pauc_lightning.figures.output import save_figure
-    from pauc_lightning.files import write_text
     from pauc_lightning.plotting import plot_timing  # matplotlib takes a second to load
 
     panels: dict[str, dict[str, list[tuple[int, float]]]] = {}

@@ -29,6 +29,7 @@ from tqdm import tqdm
 from pauc_lightning.checkpoint_io import read_checkpoint
 from pauc_lightning.cli.plain_parser import PlainParser
 from pauc_lightning.errors import InputError
+from pauc_lightning.files import check_folder
 
 _COMMON = (
     *("--data=DigitsLT", "--data.batch_size=64", "--model.backbone=MLPScorer", "--model.warmup_epochs=2"),
@@ -279,6 +280,8 @@ def main(argv: Sequence[str]) -> None:
         raise InputError(
             f"`--chains={arguments.chains}` and `--kills={arguments.kills}` must be at least 1 each."
         )
+    if arguments.keep is not None:
+        check_folder("--keep", arguments.keep)
     chains, kills = (3, 1) if arguments.quick else (arguments.chains, arguments.kills)
     import pauc_lightning.cli  # noqa: F401  # once, for all processes
 

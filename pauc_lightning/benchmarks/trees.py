@@ -20,7 +20,7 @@ from pauc_lightning.experiments.trees.report import as_markdown, summary, times,
 from pauc_lightning.experiments.trees.search import Library, Method, check_libraries
 from pauc_lightning.experiments.trees.study import Plan, Result, cells, check_directory, n_trainings, run_cell
 from pauc_lightning.experiments.trees.tables import Table, load_table, made_up_table
-from pauc_lightning.files import write_text
+from pauc_lightning.files import check_folder, write_text
 from pauc_lightning.region import Region
 
 EPILOG = (
@@ -108,6 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             "`--data` names two files alike: rename one, as results are kept by the files' names."
         )
     out: Path = arguments.out
+    check_folder("--out", out)
     with lock.held(out, "`pauc benchmark trees`"), _torch_threads(plan.threads):
         check_directory(out, plan)
         results = run(plan, tables, out)

@@ -16,6 +16,7 @@ from pauc_lightning.data.image_files import EXTENSIONS, ImageFiles, shown
 from pauc_lightning.data.images import ImageDataModule, check_image_size
 from pauc_lightning.data.source import Inputs, Source
 from pauc_lightning.errors import InputError
+from pauc_lightning.files import home_hint
 
 _PART_NAMES = ("train", "val", "valid", "validation", "test")
 _LARGEST_IN_MEMORY = 64
@@ -39,7 +40,7 @@ class ImageFolderLT(ImageDataModule):
         kwargs: Options of every image data module.
     """
 
-    input_files: ClassVar = ("root",)
+    input_folders: ClassVar = ("root",)
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ def _list_images(root: Path, argument: str) -> tuple[list[str], list[int], list[
         kind = "is a file" if root.exists() else "does not exist"
         raise InputError(
             f"`{argument}={shown(root)}` {kind}: give the folder that has a subfolder per class."
+            f"{'' if root.exists() else home_hint(str(root))}"
         )
     folders = _subfolders(root)
     if folders and all(folder.name.lower() in _PART_NAMES for folder in folders):

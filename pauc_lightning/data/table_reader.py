@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pauc_lightning.errors import InputError
+from pauc_lightning.files import home_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]  # ships no types
@@ -78,7 +79,9 @@ def _separator(file: str, path: Path) -> str | None:
     if path.is_dir():
         raise InputError(f"{file} is a folder: give a file that ends in one of {', '.join(_ENDINGS)}.")
     if not path.exists():
-        raise InputError(f"{file}: no such file; give the path of a CSV, TSV or Parquet file.")
+        raise InputError(
+            f"{file}: no such file; give the path of a CSV, TSV or Parquet file.{home_hint(str(path))}"
+        )
     if not os.access(path, os.R_OK):
         raise InputError(f"{file} may not be read by this user: change its permissions.")
     for ending, separator in _ENDINGS.items():

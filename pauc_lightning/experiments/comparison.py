@@ -20,7 +20,7 @@ from pauc_lightning.experiments.executors import Executor
 from pauc_lightning.experiments.inner_run import InnerRuns, RunFailed, RunPauc
 from pauc_lightning.experiments.option_check import check_options
 from pauc_lightning.experiments.outcome import Outcome, read_curve
-from pauc_lightning.experiments.paired import PairedTests
+from pauc_lightning.experiments.paired import PairedTests, without_scores
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.experiments.report import Results
 from pauc_lightning.experiments.request import n_cores
@@ -155,7 +155,9 @@ class Comparison:
         runs = [cell for cell in missing if isinstance(cell, Run)]
         lost = [run for run in runs if run.warm_up in self.failures]
         self.failures |= {
-            run: f"not run, because the {run.warm_up.title}, failed, which its search needs." for run in lost
+            run: f"not run, because the {run.warm_up.title}, failed, which its search needs: "
+            f"{self.failures[run.warm_up]}"
+            for run in lost
         }
         runs = [run for run in runs if run not in lost]
         tuned, failures = tuned_options(
@@ -197,6 +199,7 @@ class Comparison:
             (
                 *self._collapsed_warm_ups(),
                 *still_improving.notes(list(self.plan.methods), finished, self.plan.tuning is not None),
+                *(without_scores(finished) if len(self.plan.seeds) == 1 < len(self.plan.labels) else ()),
                 *self._curves_left_out(len(finished) - len(curves)),
             ),
             self._test_over_train(finished),

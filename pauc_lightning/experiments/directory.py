@@ -11,17 +11,17 @@ from pathlib import Path
 
 from pauc_lightning.checkpoint_io import read_checkpoint
 from pauc_lightning.cli.configs import given_configs
+from pauc_lightning.data.table_reader import few
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments import lock
 from pauc_lightning.experiments.axes import WARM_UP
 from pauc_lightning.experiments.cells import Cell, Run, WarmUp
 from pauc_lightning.experiments.data_files import data_files
 from pauc_lightning.experiments.note import Note, common_settings, read_json
-from pauc_lightning.experiments.outcome import Outcome, Record
+from pauc_lightning.experiments.outcome import RESULTS, Outcome, Record, read_result
 from pauc_lightning.experiments.plan import Plan
 from pauc_lightning.files import write_text
 
-_RESULTS = "test_metrics.json"
 _FINISHED, _STARTED = "finished.json", "started.json"
 _LAST = Path("checkpoints/last.ckpt")
 _COMMON = "common.yaml"
@@ -68,7 +68,10 @@ class ComparisonDirectory:
         nearest = next((folder for folder in (self.path, *self.path.parents) if folder.exists()), Path())
         if not nearest.is_dir():
             raise InputError(f"`--out {self.path}`: {nearest} is a file. Give the name of a directory.")
-        self.note.check(plan, self._used(plan))
+        used = self._used(plan)
+        if self.note.is_missed(plan, used):
+            raise InputError(self._why_no_note())
+        self.note.check(plan, used)
         for warm_up in plan.warm_ups:
             self._check_warm_up(warm_up, plan)
 
@@ -99,11 +102,26 @@ class ComparisonDirectory:
         """Yield the directories of all finished cells, below that of the comparison."""
         for tasks in TASKS:
             for pattern, levels in (
-                (f"{tasks}*/version_*/{_RESULTS}", 1),
+                (f"{tasks}*/version_*/{RESULTS}", 1),
                 (f"{tasks}warmup-*/{_FINISHED}", 0),
             ):
                 for path in self.path.glob(pattern):
                     yield path.relative_to(self.path).parents[levels]
+
+    def _why_no_note(self) -> str:
+        """Say whose the finished cells are if no note of this directory records them."""
+        name = self.note.path.name
+        others = sorted(path.parent for level in TASKS[1:] for path in self.path.glob(f"{level}{name}"))
+        cells = [self.path / cell for cell in self._finished_cells()]
+        if others and not any(set(cell.parents).isdisjoint(others) for cell in cells):
+            return (
+                f"`--out {self.path}` holds other comparisons: {few(others)}. Continue one with --out {others[0]}, or "
+                "give another --out."
+            )
+        return (
+            f"`--out {self.path}` holds finished runs, but no {name}, which says with which settings they were made: "
+            "put it back, or give another --out."
+        )
 
     def _used(self, plan: Plan) -> dict[str, set[str]]:
         """The labels of the finished cells, by axis."""
@@ -145,7 +163,7 @@ class ComparisonDirectory:
         note = self.path / cell.folder / _STARTED
         if not note.is_file():
             return None
-        started = read_json(note)
+        started = read_json(note, "delete it, and the training starts anew")
         folder = note.parent / f"version_{started.get('version')}"
         if started.get("settings") != _digest(arguments, threads) or not (folder / "config.yaml").is_file():
             return None
@@ -166,8 +184,11 @@ class ComparisonDirectory:
         folder = self.path / warm_up.folder
         if not (folder / _FINISHED).is_file():
             return None
+        checkpoint = read_json(folder / _FINISHED).get("checkpoint")
+        if not isinstance(checkpoint, str):
+            raise InputError(f"{folder / _FINISHED} is damaged (it names no checkpoint): give another --out.")
         # Earlier versions noted the path from the directory they were started in.
-        return folder / Path(*Path(read_json(folder / _FINISHED)["checkpoint"]).parts[-3:])
+        return folder / Path(*Path(checkpoint).parts[-3:])
 
     def finish_warm_up(self, warm_up: WarmUp) -> None:
         """Check that the newest run of a warm-up has reached its end, and note its last checkpoint."""
@@ -215,13 +236,13 @@ class ComparisonDirectory:
 
     def finished(self, run: Run) -> Path | None:
         """Find the newest directory of a finished run; None if there is none."""
-        finished = list((self.path / run.folder).glob(f"version_*/{_RESULTS}"))
+        finished = list((self.path / run.folder).glob(f"version_*/{RESULTS}"))
         return max(finished, key=lambda path: path.stat().st_mtime).parent if finished else None
 
     def result(self, run: Run) -> float | None:
         """Read the test result of a finished run; None if it is not finished."""
         folder = self.finished(run)
-        return None if folder is None else float(read_json(folder / _RESULTS)["pauc"])
+        return None if folder is None else read_result(folder)
 
     def record(self, cell: Cell) -> Record | None:
         """Read how the training of a finished cell ended, if that was recorded."""

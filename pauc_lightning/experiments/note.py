@@ -54,13 +54,21 @@ class Note:
                 self._check_variant(axis, label, variant, earlier)
         texts = earlier.get("files", {})
         for path in _files_in_use(plan, used):
-            if texts.get(str(path)) != _text(plan, path):
+            if str(path) not in texts:
                 raise InputError(
-                    f"`--out {self.folder}` holds runs made with another version of {path}, or with an unrecorded "
-                    f"one. Give another --out, or undo the change (the old content, if known, is in {self.path})."
+                    f"`--out {self.folder}` holds runs that may have been made with another version of {path}, whose "
+                    f"content {self.path} does not record. Give another --out."
                 )
-
+            if texts[str(path)] != _text(plan, path):
+                raise InputError(
+                    f"`--out {self.folder}` holds runs made with another version of {path}. Give another --out, or "
+                    f"undo the change (the old content is in {self.path})."
+                )
         self._check_data(plan, used, earlier.get("data_files", {}))
+
+    def is_missed(self, plan: Plan, used: Mapping[str, set[str]]) -> bool:
+        """Whether runs of the plan are finished, but nothing says with which settings."""
+        return any(used.values()) and bool(_files_in_use(plan, used)) and not self.path.is_file()
 
     def _check_data(self, plan: Plan, used: Mapping[str, set[str]], earlier: Mapping[str, str]) -> None:
         labels = [label for label in plan.data if label in used.get("data", ())] if plan.data else [""]

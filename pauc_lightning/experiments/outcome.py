@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,8 +16,17 @@ from pauc_lightning.files import complete_file, write_text
 from pauc_lightning.metrics.functional import RocCurve
 
 RECORD = "fit.json"
+RESULTS = "test_metrics.json"
 CURVE = "test_roc.csv"
 _COLUMNS = ["fpr", "tpr", "threshold"]
+
+
+Number = TypeVar("Number", int, float)
+
+
+def damaged(path: Path, folder: Path) -> InputError:
+    """The error for a file of a run that cannot be read, and that only the run can write again."""
+    return InputError(f"{path} is damaged: delete {folder}, and its run is repeated.")
 
 
 @dataclass(frozen=True)
@@ -62,15 +73,19 @@ class Record:
             content = json.loads(path.read_text())
             collapses = tuple(Collapse(**collapse) for collapse in content["collapses"])
             # Earlier versions did not record the following.
-            sizes = (content.get("train_size"), content.get("test_size"))
+            sizes = (_if_known(int, content.get("train_size")), _if_known(int, content.get("test_size")))
             best_is_start = bool(content.get("best_is_start", False))
-            value = content.get("best_value")
-            best_value = None if value is None else float(value)
+            best_value = _if_known(float, content.get("best_value"))
             return cls(
                 int(content["epochs"]), int(content["steps"]), collapses, *sizes, best_is_start, best_value
             )
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is damaged: delete {folder}, and its run is repeated.") from error
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            OverflowError,
+        ) as error:  # an integer may be written as infinity
+            raise damaged(path, folder) from error
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,19 @@ class Outcome:
     validation: float | None = None
     chosen: str = ""
     no_choice: str | None = None
+
+
+def read_result(folder: Path) -> float:
+    """Read the partial AUC of a test from the directory of a run."""
+    path = folder / RESULTS
+    try:
+        return float(json.loads(path.read_text())["pauc"])
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise damaged(path, folder) from error
+
+
+def _if_known(kind: Callable[[Any], Number], value: Any) -> Number | None:
+    return None if value is None else kind(value)
 
 
 def write_curve(folder: Path, curve: RocCurve) -> None:

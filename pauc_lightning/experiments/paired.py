@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pauc_lightning.data.table_reader import few
 from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.cells import Run
 from pauc_lightning.experiments.interval import LEVEL, Interval
+from pauc_lightning.experiments.outcome import damaged
 from pauc_lightning.metrics.functional import partial_auc_difference
 from pauc_lightning.run_files import TEST_SCORES, SavedScores, read_scores
 
@@ -59,4 +61,22 @@ class PairedTests:
         folder = self._folders.get(run)
         if folder is None or not (folder / TEST_SCORES).is_file():
             return None  # a run of an earlier version
-        return read_scores(folder / TEST_SCORES)
+        try:
+            return read_scores(folder / TEST_SCORES)
+        except InputError as error:  # without the file, its interval would be gone for good
+            raise damaged(folder / TEST_SCORES, folder) from error
+
+
+def without_scores(folders: Mapping[Run, Path]) -> Iterator[str]:
+    """Say for which finished runs there is no interval, because their test scores are missing.
+
+    Args:
+        folders: The directories of the finished runs.
+    """
+    lost = [folder for folder in folders.values() if not (folder / TEST_SCORES).is_file()]
+    if lost:
+        runs = "run" if len(lost) == 1 else "runs"
+        yield (
+            f"Gains have no interval where a run has no {TEST_SCORES}. Delete {few(lost)}, and the same command "
+            f"repeats the {runs}."
+        )

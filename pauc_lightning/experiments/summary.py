@@ -17,6 +17,7 @@ from pauc_lightning.experiments.table import (
     KEPT_START,
     NO_CHOICE,
     Table,
+    count_kept_starts,
     explain_kept_start,
     values_of,
 )
@@ -76,7 +77,7 @@ def _note(tables: Sequence[Table], gaps: Sequence[Table]) -> Iterator[str]:
             f"The intervals are not adjusted for their number: if no method differed from {baseline}, about "
             f"{by_chance:.1f} of these {number} would be marked {AHEAD} by chance, and as many {BEHIND}."
         )
-    yield from _kept_starts(tables)
+    yield from count_kept_starts(tables)
     if _of_backbones(tables):
         yield f"Headroom: how far the best backbone on the same data is ahead of this one, both with {baseline}."
     if gaps:
@@ -94,18 +95,6 @@ def _outcomes(tables: Sequence[Table], method: str) -> list[Outcome]:
     return [
         one for table in tables for region in table.regions for one in table.outcomes(method, region).values()
     ]
-
-
-def _kept_starts(tables: Sequence[Table]) -> Iterator[str]:
-    """Count the runs of each method that returned the model that they started from."""
-    said = []
-    for method in tables[0].methods:
-        found = _outcomes(tables, method)
-        number = sum(one.is_start for one in found)
-        if number:
-            said.append(f"{method} {number} of {sum(one.value is not None for one in found)}")
-    if said:
-        yield f"Runs that returned the model they started from: {', '.join(said)}."
 
 
 def _of_region(tables: Sequence[Table], gaps: Sequence[Table], region: Region) -> str:

@@ -249,10 +249,15 @@ class Table:
         yield Entry(method)
         for region in self.regions:
             yield Entry(self.result(method, region) or "not run", self.ranks(region)[method])
-            yield Entry(self.gain_text(method, region))
+            yield Entry(self._marked_gain(method, region))
             if self._has_published(region):
                 value = (self.published or {}).get((method, region))
                 yield Entry("-" if value is None else f"{value:.4f}")
+
+    def _marked_gain(self, method: str, region: Region) -> str:
+        """The gain, with the mark that says that its interval says nothing about the loss."""
+        is_of_start = self.gains(method, region) and self.kept_start(method, region)
+        return self.gain_text(method, region) + (f" {KEPT_START}" if is_of_start else "")
 
     def _has_published(self, region: Region) -> bool:
         return any((method, region) in (self.published or {}) for method in self.methods)
@@ -269,6 +274,16 @@ class Table:
     def _footnotes_of_starts(self) -> Iterator[str]:
         if any(self.kept_start(method, region) for method in self.methods for region in self.regions):
             yield explain_kept_start(len(self.seeds))
+        if any(
+            self._kept_start_sometimes(method, region) for method in self.methods for region in self.regions
+        ):
+            yield from count_kept_starts([self])
+
+    def _kept_start_sometimes(self, method: str, region: Region) -> bool:
+        """Whether a method returned its start on some seeds only, which no mark shows."""
+        return not self.kept_start(method, region) and any(
+            one.is_start for one in self.outcomes(method, region).values()
+        )
 
     def _footnotes_of_collapses(self) -> Iterator[str]:
         found = [(run, outcome.collapse) for run, outcome in self._all() if outcome.collapse is not None]
@@ -321,6 +336,27 @@ def explain_kept_start(n_seeds: int) -> str:
         f"{KEPT_START} {where} best model is the one that the method started from, as no epoch was better on the "
         "validation part. Such a gain says nothing about the loss."
     )
+
+
+def count_kept_starts(tables: Sequence[Table]) -> Iterator[str]:
+    """Count the runs of each method that returned the model that they started from, in a sentence, if there are any.
+
+    Args:
+        tables: The tables to count in, of the same methods.
+    """
+    said = []
+    for method in tables[0].methods:
+        found = [
+            one
+            for table in tables
+            for region in table.regions
+            for one in table.outcomes(method, region).values()
+        ]
+        number = sum(one.is_start for one in found)
+        if number:
+            said.append(f"{method} {number} of {sum(one.value is not None for one in found)}")
+    if said:
+        yield f"Runs that returned the model they started from: {', '.join(said)}."
 
 
 def values_of(outcomes: Mapping[int, Outcome]) -> list[float]:

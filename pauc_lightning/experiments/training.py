@@ -138,7 +138,9 @@ class Training:
         display.finished(board.finish(cell, outcome, new))
         if failure is not None:
             for run in schedule.failed(cell):
-                self.failures[run] = f"not run, because its {run.warm_up.title}, failed."
+                self.failures[run] = (
+                    f"not run, because its {run.warm_up.title}, failed: {self.failures[cell]}"
+                )
                 display.finished(board.finish(run, Outcome(failure=self.failures[run])))
 
     def _is_hopeless(self, cell: Cell, failure: Failure) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from pauc_lightning.errors import InputError
 from pauc_lightning.experiments.table import Best
 from pauc_lightning.files import write_text
 from pauc_lightning.metrics.functional import binary_partial_auc
@@ -56,8 +57,12 @@ def is_on_training_part(folder: Path) -> bool:
 
 def _known(folder: Path) -> dict[str, float]:
     path = folder / _FILE
-    found: dict[str, float] = json.loads(path.read_text()) if path.is_file() else {}
-    return found
+    if not path.is_file():
+        return {}
+    try:
+        return {str(name): float(value) for name, value in json.loads(path.read_text()).items()}
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(f"{path} is damaged: delete it, and its values are computed again.") from error
 
 
 def _scores(folder: Path, part: str, run_pauc: Callable[[Sequence[str]], object]) -> tuple[Tensor, Tensor]:

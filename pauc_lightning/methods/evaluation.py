@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from lightning.pytorch import LightningModule
@@ -12,10 +12,12 @@ from torch import Tensor, nn
 from torchmetrics import Metric, MetricCollection
 
 from pauc_lightning import distributed
+from pauc_lightning.data.base import LongTailDataModule
 from pauc_lightning.data.sample import Sample
 from pauc_lightning.errors import InputError
 from pauc_lightning.methods.log_values import log_values
 from pauc_lightning.methods.nonfinite import check_evaluated_scores
+from pauc_lightning.methods.part_size import check_part
 from pauc_lightning.metrics import BinaryPartialAUC, BinaryTPRAtFPR
 from pauc_lightning.metrics.score_metric import ScoreMetric
 from pauc_lightning.models.backbone import (
@@ -103,8 +105,13 @@ class EvaluatedModule(LightningModule):
         return {"index": sample.index, "label": sample.target, "score": scores}
 
     def on_validation_start(self) -> None:
-        """Make all ranks evaluate the same model."""
+        """Refuse a part that is too small for a region, and make all ranks evaluate the same model."""
+        self._check_part("val")
         distributed.share_buffers(self.backbone)
+
+    def on_test_start(self) -> None:
+        """Refuse a part that is too small for a region."""
+        self._check_part("test")
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation metrics."""
@@ -124,6 +131,14 @@ class EvaluatedModule(LightningModule):
         if not self.trainer.sanity_checking:  # the few batches of a sanity check need not hold both classes
             metrics.update(scores, sample.target)
         return {"scores": scores, "target": sample.target, "index": sample.index}
+
+    def _check_part(self, part: Literal["val", "test"]) -> None:
+        data = getattr(self.trainer, "datamodule", None)
+        if isinstance(data, LongTailDataModule):
+            targets = data.targets[getattr(data.split, part)]
+            n_pos = int(targets.sum())
+            others = [region for region in self.reported_regions() if region != self.region]
+            check_part(part, n_pos, len(targets) - n_pos, self.region, others)
 
     def _log_metrics(self, part: str, metrics: MetricCollection) -> None:
         # The objects, not their values: Lightning then computes them over all ranks and resets them.

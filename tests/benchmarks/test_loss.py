@@ -156,6 +156,23 @@ def test_versions_are_named() -> None:
     assert f"torch {torch.__version__}" in versions()
 
 
+def test_where_nothing_can_be_saved_nothing_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss, "measure", lambda *arguments: pytest.fail("measured"))
+    file = tmp_path / "claims.csv"
+    file.touch()
+    for out in (file, file / "below"):
+        with pytest.raises(
+            InputError, match=f"`--out {out}`: {file} is a file. Give the name of a directory"
+        ):
+            loss.main(["--out", str(out)])
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(InputError, match=f"{tmp_path} may not be written to"):
+        loss.main(["--out", str(tmp_path / "new")])
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

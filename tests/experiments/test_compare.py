@@ -375,7 +375,7 @@ def test_a_directory_of_another_comparison_is_refused(capsys: pytest.CaptureFixt
     run(*common, "--methods", "ce")
     without = {key: value for key, value in json.loads(note.read_text()).items() if key != "files"}
     note.write_text(json.dumps(without))  # as earlier versions wrote it
-    assert "with an unrecorded one" in refused(capsys, *both)
+    assert f"{DIGITS}, whose content {note} does not record" in refused(capsys, *both)
     note.write_text("{")
     assert f"{note} is damaged" in refused(capsys, *both)
 

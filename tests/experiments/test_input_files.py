@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,46 @@ def test_the_only_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--data_sets" not in said
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "folder.csv",
+            "`data.path=folder.csv` is a folder, not a file. Give another path, or compare what is",
+        ),
+        (
+            "empty.csv",
+            "`data.path=empty.csv` is empty. Give another path, or compare what is there: --data_sets",
+        ),
+        (
+            "~/gone.csv",
+            "A shell puts the home folder for ~ only at the start of a word: write /home/me/gone.csv.",
+        ),
+    ],
+)
+def test_one_useless_path_of_two_stops_the_comparison_as_well(
+    path: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    Path("folder.csv").mkdir()
+    Path("empty.csv").touch()
+    Path("two.yaml").write_text(EXPERIMENT.replace("tables/gone.csv", path))
+    assert said in refused(capsys, "-c", "two.yaml", "--out", "compared")
+    assert not Path("compared").exists()
+
+
+def test_a_data_set_whose_warm_up_fails_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.csv").write_text("x,label\n" + "0.1,0\n" * 50)
+    Path("two.yaml").write_text(EXPERIMENT.replace("tables/gone.csv", "bad.csv"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", "-c", "two.yaml", "--out", "compared"])
+    assert stopped.value.code == 1
+    table = Path("compared/table.md").read_text()
+    (why,) = re.findall(r"seed 0: not run, because its gone: warm-up, seed 0, failed: (.*)", table)
+    assert "label" in why
+    assert "Its log is compared/gone/warmup-seed0/log.txt." in why
+
+
 def test_weights_of_a_network() -> None:
     config = {
         "data": {"class_path": "pauc_lightning.data.ImageFolderLT", "init_args": {"root": "images"}},
@@ -89,14 +130,35 @@ def test_weights_of_a_network() -> None:
         },
     }
     found = list(input_files(config))
-    assert found == [InputFile("data.root", "images"), InputFile("model.backbone.weights", "w.safetensors")]
+    images = InputFile("data.root", "images", is_folder=True)
+    assert found == [images, InputFile("model.backbone.weights", "w.safetensors")]
     config["model"]["init_args"]["backbone"]["init_args"]["weights"] = None  # type: ignore[index]
-    assert list(input_files(config)) == [InputFile("data.root", "images")]
+    assert list(input_files(config)) == [images]
 
 
 def test_data_that_read_no_files_are_left_alone() -> None:
     digits = {"class_path": "pauc_lightning.data.DigitsLT", "init_args": {"seed": 0}}
     assert not list(input_files({"data": digits, "model": {"init_args": {"backbone": None}}}))
+
+
+def test_all_that_is_wrong_is_said(tmp_path: Path) -> None:
+    Path("file").write_text("x")
+    files = {
+        "a": [
+            InputFile("data.root", "file", is_folder=True),
+            InputFile("model.backbone.weights", "gone.bin"),
+        ],
+        "b": [InputFile("data.path", str(tmp_path))],
+        "c": [InputFile("data.path", "here.csv"), InputFile("data.root", str(tmp_path), is_folder=True)],
+    }
+    with pytest.raises(InputError) as refusal:
+        check_input_files(files)
+    assert str(refusal.value) == (
+        "The comparison was not started, because `model.backbone.weights=gone.bin` does not exist; "
+        f"`data.path={tmp_path}` is a folder, not a file; `data.root=file` is not a folder. Put it there, start in "
+        "the folder that has it, give other paths, or compare what is there: --data_sets c."
+    )
+    check_input_files({"c": files["c"]})
 
 
 def test_many_missing_files_are_each_named_once() -> None:
