@@ -592,7 +592,7 @@ def test_the_command_of_the_page_draws_its_picture(
         imread(path) for path in (tmp_path / "gains.png", TABLES.parent / "images/figures/gains.png")
     )
     np.testing.assert_allclose(picture.shape, expected.shape, rtol=0.05)  # fonts differ between releases
-    assert len(figures[0].axes) == 7
+    assert len(figures[0].axes) == 6
 
 
 def test_every_figure_has_its_section() -> None:
