@@ -67,8 +67,7 @@ command continues a comparison that was interrupted, without repeating finished 
 --out gets the tables (table.md, table.tex, table.csv), the ROC curves (roc.png) and a
 directory for each run with its log. If a run failed, the exit status is 1.
 
---train_part adds the partial AUC on the training part, the gap to the validation part,
-and the squared risk of the region's pairs, which PAUCI and UPAUCI minimise.
+--train_part adds the training part's partial AUC, gap to validation and squared risk.
 """
 
 
@@ -177,7 +176,7 @@ def _parser() -> PlainParser:
         "--seeds",
         nargs="+",
         metavar="N",
-        help=f"one split per seed; everything is run once for each (default: {' '.join(_SEEDS)})",
+        help=f"one split per seed, and one run of everything (default: {' '.join(_SEEDS)})",
     )
     add(
         "--warmup_epochs",
@@ -190,14 +189,14 @@ def _parser() -> PlainParser:
         "--best_of",
         nargs="+",
         action="extend",
-        metavar="LABEL=METHOD,METHOD",
-        help="further rows: on each split the one of these methods that is best on the validation part",
+        metavar="LABEL=A,B",
+        help="a further row: on each split, the best of A and B on validation",
     )
     add("--train_part", action="store_true", help="evaluate on the training part, too")
     add(
         "--tuned",
         metavar="N",
-        help="first search each method's settings on the validation part: N trials for each, as pauc tune does",
+        help="first tune each method by N trials on the validation part",
     )
     add("--out", metavar="DIR", help=f"directory for all runs (default: {_OUT})")
     add("--processes", metavar="N", help="trainings at a time, each in its own process (default: 1)")

@@ -170,7 +170,7 @@ IMAGES: dict[str, tuple[Callable[[Path], object], str, tuple[str, ...]]] = {
     ),
     "corrupt in a worker": (
         lambda root: (root / "bee/3.png").write_bytes(b"no image"),
-        "--data.in_memory=false --data.num_workers=1",
+        "--data.in_memory=false --data.num_workers=1 --model.max_fpr=1 --model.regions=[]",
         ("3.png",),
     ),
     "size": (lambda root: None, "--data.image_size=0", ("image_size", "0")),
