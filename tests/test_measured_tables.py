@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from scipy.stats import t as student
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -50,13 +51,18 @@ class Cell(NamedTuple):
         return text in (f"{self.value:.4f}" + " °" * self.kept, short + mark, full + mark)
 
 
+def rows_of(file: str) -> list[dict[str, str]]:
+    """The rows of a table's test part."""
+    with (DOCS / "tables" / file).open(newline="", encoding="utf-8") as opened:
+        return [row for row in csv.DictReader(opened) if row["quantity"] == "test_pauc"]
+
+
 def cells(file: str, region: str, backbone: str | None) -> dict[tuple[str, str], Cell]:
     """The cells by data set (with its backbone, unless only one is wanted) and method.
 
     Methods that are only there to be chosen from, as by ``best_of``, are left out.
     """
-    with (DOCS / "tables" / file).open(newline="", encoding="utf-8") as opened:
-        rows = [row for row in csv.DictReader(opened) if row["quantity"] == "test_pauc"]
+    rows = rows_of(file)
     members = {name for row in rows for name in row.get("chosen", "").split()}
     rows = [row for row in rows if row["method"] not in members]
     max_fpr, _, min_tpr = region.partition(",")
@@ -116,3 +122,24 @@ def test_a_table_of_the_documentation(file: str, region: str, backbone: str | No
 def test_every_measured_table_is_shown() -> None:
     shown = {str(table.values[0]) for table in TABLES}
     assert shown == {path.name for path in (DOCS / "tables").glob("*.csv")}
+
+
+def test_what_the_headroom_foretells_from_the_better_start() -> None:
+    linear = cells("either_start.csv", "0.05", "linear")
+    seeds = (6, 7, 8)  # of both tables
+    values = {
+        name: {
+            row["data"]: np.mean([float(row[f"seed_{seed}"]) for seed in seeds])
+            for row in rows_of(f"either_start{name}.csv")
+            if row["method"] == "ce"
+        }
+        for name in ("", "_mlp")
+    }
+    data = list(values[""])
+    headroom = [values["_mlp"][one] - values[""][one] for one in data]
+    page = " ".join((DOCS / "when.md").read_text(encoding="utf-8").split())
+    said = re.search(r"eight linear scorers is (\S+) for `upauci`, but (\S+) for `partial_auc`", page)
+    assert said is not None
+    for method, text in zip(("upauci", "partial_auc"), said.groups(), strict=True):
+        gains = [linear[one, method].gain for one in data]
+        assert f"{spearmanr(headroom, gains).statistic:+.2f}" == text
