@@ -129,7 +129,7 @@ def _narrow_last_layer(network: nn.Module) -> None:
     """Draw the last layer again, as torch does, where timm's weights would saturate a single output.
 
     timm draws those of EfficientNets and MobileNets from ±1/sqrt(outputs). With one output that is ±1, and over a
-    thousand features give logits with a standard deviation of 5 to 8: the sigmoid has no slope there, and the first
+    thousand features give logits with a standard deviation of up to 8: the sigmoid has no slope there, and the first
     gradients wreck pretrained weights.
     """
     layers = dict(network.named_modules())
